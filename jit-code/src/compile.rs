@@ -5,6 +5,8 @@
 
 use crate::baseline::{Baseline, BaselineCode, Machinery};
 use crate::call::{Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, CallCell, TargetCode};
+use crate::emit::adapter::adapter;
+use crate::emit::admit::admit_calls;
 use crate::emit::{Backend, Code, Form, MAX_FRAME_BYTES, Options, Scratch, Set, emit, emit_as, link_by_hand};
 use crate::faults::{self, Guarded, Registered, Site};
 use crate::memory::{CodeMemory, Installed};
@@ -325,7 +327,7 @@ impl<M: Backend> Compiler<M> {
         let first = if let Accepts::Exactly(arguments) = accepts { arguments } else { 0 };
         let cleared: Vec<u32> = (first..slots).filter(|at| is_needed(*at)).collect();
         let admission = AdapterAdmission { accepts, budget, cell, slots };
-        let (emitter, entries) = M::adapter(&code, &admission, &cleared, &self.options);
+        let (emitter, entries) = adapter(&code, &admission, &cleared, &self.options);
         let mut code = Code::default();
         // The code before the frame is made must keep its size.
         link_by_hand::<M>(emitter, &mut code, false);
@@ -347,7 +349,7 @@ impl<M: Backend> Compiler<M> {
                 // The graph of a long function has been dropped by now; a long function gets its slots in any case.
                 let has_frame = graph.nodes.is_empty() || tiles.insts.iter().any(is_frame);
                 let slots = if has_frame { slots } else { 0 };
-                let admit = |emitter: &mut M| emitter.admit(admission, options);
+                let admit = |emitter: &mut M| admit_calls(emitter, admission, options.backtraces);
                 let form = Form::CallEntry { slots, admit };
                 emit_as(emission, tiles, assignment, set, options, form, code)?;
             }

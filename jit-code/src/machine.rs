@@ -17,8 +17,9 @@ pub struct Machine {
     pub unit: u8,
     /// The fields in which its instructions have constants; wider ones come first.
     pub immediates: &'static [Field],
-    /// Makes an instruction name an address by its distance.
-    pub relocate: fn(Relocation<'_>),
+    /// The field by which an instruction names an address outside of the code, as a distance, and where the distance counts
+    /// from, as an offset from the start of the field's bytes.
+    pub named: (Field, u8),
     /// How its frames are unwound.
     pub unwinding: Unwinding,
     /// How a signal handler accesses the registers of interrupted code, if the machine supports it.
@@ -49,6 +50,15 @@ impl Registers {
 }
 
 impl Machine {
+    /// Makes the instruction at offset `place` of code name an address. The code runs at `at`, and the address is within
+    /// [`reach`](Self::reach) of all of it.
+    pub(crate) fn relocate(&self, code: &mut [u8], place: usize, at: usize, address: u64) {
+        let (field, base) = self.named;
+        let distance = address.wrapping_sub((at + place + base as usize) as u64) as i64;
+        assert!(field.fits(distance), "code is emitted for the memory it goes to");
+        field.put(&mut code[place..], distance as u64);
+    }
+
     /// Fills unused memory with instructions that trap; the memory begins `start` bytes behind the start of an instruction.
     pub fn fill_up(&self, room: &mut [u8], start: usize) {
         let mut pattern = self.filler;
@@ -60,19 +70,6 @@ impl Machine {
         words.fill(pattern);
         rest.copy_from_slice(&pattern[..rest.len()]);
     }
-}
-
-/// An instruction's field that is to name an address.
-#[derive(Debug)]
-pub struct Relocation<'a> {
-    /// The code that the field is in.
-    pub code: &'a mut [u8],
-    /// The field's offset in the code.
-    pub place: usize,
-    /// The address that the code runs at.
-    pub at: usize,
-    /// The address to be named; it is within [`Machine::reach`] of all of the code.
-    pub address: u64,
 }
 
 /// How frames of a machine are unwound.
@@ -142,11 +139,7 @@ pub(crate) mod toy {
         reach: i32::MAX as u64,
         unit: 4,
         immediates: &[Field { bytes: 4, first: 10, width: 12, shift: 0 }],
-        relocate: |field| {
-            let Relocation { code, place, at, address } = field;
-            let distance = address.wrapping_sub((at + place) as u64) as u32;
-            code[place..place + 4].copy_from_slice(&distance.to_be_bytes());
-        },
+        named: (Field::WORD, 4),
         unwinding: Unwinding {
             dwarf: Reg::number,
             return_address: 30,
@@ -193,6 +186,16 @@ pub(crate) mod toy {
             self
         }
 
+        fn resizable(self) -> Frame {
+            self
+        }
+
+        fn start_at(&mut self, _: u32) {}
+
+        fn has_short_epilogue(&self) -> bool {
+            false
+        }
+
         fn write_room(&self, _: &mut [u8]) {}
     }
 
@@ -227,6 +230,7 @@ pub(crate) mod toy {
 #[cfg(test)]
 mod tests {
     use super::toy::TOY;
+    use crate::memory::reach::Reach;
 
     #[test]
     fn what_is_not_in_use_traps_wherever_it_is_entered() {
@@ -238,5 +242,27 @@ mod tests {
                 "{start}: {room:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_distance_fits_from_the_first_byte_to_the_last() {
+        let (start, size) = (0x40_0000_0000, 0x1000);
+        let reach = Reach::of(start, size, TOY.reach);
+        let mut code = [0; 0x1000];
+        let end = start as u64 + size as u64;
+        for address in [end - 0x7fff_ffff, start as u64, end, start as u64 + 0x7fff_fffe] {
+            assert!(reach.covers(address), "{address:x}");
+            for place in [0, size - 4] {
+                TOY.relocate(&mut code, place, start, address);
+                let distance = i32::from_le_bytes(code[place..place + 4].try_into().expect("four bytes"));
+                assert_eq!((start + place + 4) as i64 + distance as i64, address as i64);
+            }
+        }
+        for address in [0, end - 0x8000_0000, start as u64 + 0x7fff_ffff, u64::MAX] {
+            assert!(!reach.covers(address), "{address:x}");
+        }
+        assert!(!Reach::default().covers(0));
+        let low = Reach::of(0x1000, 0x1000, TOY.reach);
+        assert!(low.covers(0), "the lowest addresses are in reach of low code");
     }
 }

@@ -35,24 +35,10 @@ pub enum Cond {
 
 impl Cond {
     /// The plain conditions, which one instruction can test, by number.
-    pub(crate) const PLAIN: [Cond; 16] = [
-        Cond::O,
-        Cond::No,
-        Cond::B,
-        Cond::Ae,
-        Cond::E,
-        Cond::Ne,
-        Cond::Be,
-        Cond::A,
-        Cond::S,
-        Cond::Ns,
-        Cond::P,
-        Cond::Np,
-        Cond::L,
-        Cond::Ge,
-        Cond::Le,
-        Cond::G,
-    ];
+    pub(crate) const PLAIN: [Cond; 16] = {
+        use Cond::*;
+        [O, No, B, Ae, E, Ne, Be, A, S, Ns, P, Np, L, Ge, Le, G]
+    };
 
     /// The condition that holds whenever this one does not.
     ///

@@ -6,26 +6,25 @@
 //! The stack of compiled code is as [`mod@crate::frame`] describes: `rsp` does not move between prologue and epilogue, except
 //! for a push and pop that copy one slot to another.
 
-use crate::bare;
 pub use crate::condition::Cond;
-use crate::encode::{Alu, Bits, Immediate, Mem, Rm, cmovcc, field, setcc};
-use crate::ending::Ending;
-use crate::frame::{Frame, leave_failed, make_frame};
+use crate::encode::{Alu, Bits, Immediate, Mem, Rm, cmovcc, setcc};
+use crate::frame::{Frame, drop_frame, make_frame};
 use crate::glue;
-use crate::invoke::{self, Failure, admit_calls, leave_behind_blocks};
 use crate::jump::Jump;
 use crate::machine::MACHINE;
 use crate::opcode::{Opcode, opcode};
 use crate::regs;
 use crate::shuffle::emit_move;
+use crate::slots::Slots;
 use azulejo_code::Machine;
-use azulejo_code::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, Stubs, TargetCode};
-use azulejo_code::emit::{self, Backend, BaselineFrame, Buffer, Goal, Place};
+use azulejo_code::call::{Accepts, Callbacks, HostFunctions, Stubs};
+use azulejo_code::emit::assembler::{Assembler, Results};
+use azulejo_code::emit::{self, Backend, Buffer, Goal, Place};
 pub use azulejo_code::emit::{Options, emit};
 use azulejo_code::status::RawStatus;
 use azulejo_core::ir::assignment::Move;
 use azulejo_core::ir::index::Block;
-use azulejo_core::target::RegSet;
+use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Type;
 use core::ops::{Deref, DerefMut};
 use dynasmrt::{DynasmApi, dynasm};
@@ -56,16 +55,6 @@ pub type Scratch = emit::Scratch<Emitter>;
 pub struct Emitter {
     buffer: Buffer<Emitter>,
     condition: Option<Cond>,
-    /// Failure exits, which are emitted behind all blocks.
-    pub(crate) failures: Vec<Failure>,
-    /// The shared endings that cold code jumps to.
-    pub(crate) endings: Vec<(Ending, Block)>,
-    /// Whether other functions of bytecode call the function, by their own convention.
-    pub(crate) is_call_entry: bool,
-    /// The address of the function's host, if other functions call it.
-    pub(crate) host: u64,
-    /// The address of its own call cell, if other functions call it and its failures are noted.
-    pub(crate) noted: Option<u64>,
 }
 
 impl Deref for Emitter {
@@ -94,57 +83,37 @@ impl Backend for Emitter {
     type Place = Rm;
 
     fn new(buffer: Buffer<Emitter>) -> Emitter {
-        Emitter {
-            buffer,
-            condition: None,
-            failures: Vec::new(),
-            endings: Vec::new(),
-            is_call_entry: false,
-            host: 0,
-            noted: None,
-        }
+        Emitter { buffer, condition: None }
     }
 
     fn into_buffer(self) -> Buffer<Emitter> {
         self.buffer
     }
 
-    fn prologue(&mut self) {
-        make_frame(self);
+    fn prologue(&mut self) -> usize {
+        make_frame(self)
+    }
+
+    fn epilogue(&mut self) {
+        drop_frame(self);
     }
 
     fn shuffle(&mut self, next: &Move, out_args: u16) {
         emit_move(self, next, out_args);
     }
 
-    fn finish(&mut self, may_fault: bool) {
-        leave_behind_blocks(self);
-        if may_fault && self.lands.is_none() && !self.is_stencil() {
-            // A function that never returns needs an epilogue for its faults.
-            leave_failed(self);
+    fn fill_slots(&mut self, first: u32, accepts: Accepts, cleared: &[u32]) -> bool {
+        Slots { first }.fill(self, accepts, cleared)
+    }
+
+    fn change_results(&mut self, to: Results) {
+        match to {
+            Results::Turned => dynasm!(self; .arch x64; xchg rax, rdx),
+            Results::Trapped => {
+                self.set_register(regs::RAX, Left::Trapped.word(0));
+                self.alu(Alu::Or, Type::I64, regs::RAX.number(), regs::RDX.number());
+            }
         }
-    }
-
-    fn around_stencils(
-        saved: RegSet,
-        room: u32,
-        keeps_unit: bool,
-        options: &Options,
-    ) -> BaselineFrame<Emitter> {
-        bare::baseline_frame(saved, room, keeps_unit, options)
-    }
-
-    fn admit(&mut self, admission: &Admission<'_>, options: &Options) -> u32 {
-        admit_calls(self, admission, options.backtraces)
-    }
-
-    fn adapter(
-        code: &TargetCode<Frame>,
-        admission: &AdapterAdmission<'_>,
-        cleared: &[u32],
-        options: &Options,
-    ) -> (Emitter, Entries) {
-        invoke::adapter(code, admission, cleared, options)
     }
 
     fn callbacks<H: HostFunctions>() -> Callbacks {
@@ -178,7 +147,7 @@ impl Emitter {
     /// An emitter without a function, for tests of single instructions.
     #[cfg(test)]
     pub(crate) fn bare() -> Emitter {
-        emit::by_hand(&Options::default(), Frame::new(RegSet::EMPTY, 0, false, false))
+        emit::by_hand(&Options::default(), Frame::new(azulejo_core::target::RegSet::EMPTY, 0, false, false))
     }
 
     /// The code that was emitted since the last call.
@@ -203,12 +172,6 @@ impl Emitter {
         Rm::Constant(self.pool.entry(bits))
     }
 
-    /// Leaves a stencil through this exit.
-    pub(crate) fn jump_out(&mut self, exit: u32) {
-        opcode!(jmp DWORD 0).write_plain(self);
-        field(self, Goal::Exit(exit));
-    }
-
     // Control flow.
 
     /// Makes this condition the result of the tile, which is a flag.
@@ -223,7 +186,7 @@ impl Emitter {
 
     /// Ends the block with a jump to its only successor.
     pub fn jump(&mut self) {
-        jump_to(self, self.ways[0]);
+        go_to(self, self.ways[0]);
     }
 
     /// Ends the block with a branch on the previous tile's condition; the first successor is taken if it holds.
@@ -231,12 +194,12 @@ impl Emitter {
         let condition = self.condition();
         let (so, not) = (self.ways[0], self.ways[1]);
         if so == not {
-            jump_to(self, so);
+            go_to(self, so);
         } else if so == self.next {
             jump_if(self, condition.inverted(), not, so);
         } else {
             jump_if(self, condition, so, not);
-            jump_to(self, not);
+            go_to(self, not);
         }
     }
 
@@ -247,7 +210,7 @@ impl Emitter {
         let ways = core::mem::take(&mut self.ways);
         let (last, cases) = ways.split_last().expect("a switch has a default");
         if cases.is_empty() {
-            jump_to(self, *last);
+            go_to(self, *last);
         } else {
             self.alu(Alu::Cmp, Type::I64, value, Immediate(cases.len() as i64));
             jump_if(self, Cond::Ae, *last, Block::NONE);
@@ -353,12 +316,11 @@ impl Emitter {
     }
 }
 
-fn jump_to(cx: &mut Emitter, to: Block) {
-    if to == cx.next {
-        return;
+/// Jumps to a block, unless it is the next one.
+fn go_to(cx: &mut Emitter, to: Block) {
+    if to != cx.next {
+        cx.jump_to(Goal::Block(to));
     }
-    opcode!(jmp DWORD 0).write_plain(cx);
-    distance(cx, to, Jump::Jump);
 }
 
 /// Jumps to `to` if the condition holds. `otherwise` is where control goes if not: the next block, or the target of a jump that

@@ -197,13 +197,11 @@ impl Emitter {
 
     /// Loads an integer, zero-extended if it is narrow, or a float.
     pub fn load(&mut self, ty: Type, dst: u8, from: impl Into<Rm>) {
-        let opcode = match ty {
-            Type::I8 | Type::Flag => opcode!(movzx ecx, BYTE [rax]).byte_rm(),
-            Type::I16 => opcode!(movzx ecx, WORD [rax]),
-            Type::F32 | Type::F64 => LOAD_FLOAT.of(ty),
-            _ => opcode!(mov ecx, [rax]).sized(ty),
-        };
-        opcode.write(self, dst, from.into());
+        match ty {
+            Type::F32 | Type::F64 => LOAD_FLOAT.of(ty).write(self, dst, from.into()),
+            Type::I64 => opcode!(mov rcx, [rax]).write(self, dst, from.into()),
+            _ => self.movzx(ty, dst, from),
+        }
     }
 
     /// Stores an integer or a float from a register, or a constant; a 64-bit one must be a sign-extended 32-bit number.
@@ -419,17 +417,6 @@ pub(crate) fn cmovcc(cx: &mut Emitter, condition: Cond, wide: bool, dst: u8, src
     opcode!(cmovo ecx, [rax]).plus(condition as u8).wide(wide).write(cx, dst, src.into());
 }
 
-/// Jumps to an address; goes through `scratch` if the address is out of reach.
-pub(crate) fn jump_address(cx: &mut Emitter, address: u64, scratch: u8) {
-    if cx.reaches(address) {
-        opcode!(jmp DWORD 0).write_plain(cx);
-        field(cx, Goal::Address(address));
-    } else {
-        cx.mov_imm(scratch, address);
-        cx.jmp_to(scratch);
-    }
-}
-
 /// Emits the distance to a goal. Only for instructions that end with it.
 pub(crate) fn field(cx: &mut Emitter, to: Goal) {
     cx.fixup(to, Jump::Field);
@@ -452,7 +439,7 @@ pub(crate) fn alu_word(cx: &mut Emitter, alu: Alu, address: u64, imm: i8) {
 }
 
 /// Loads a word of 64 bits from a known address.
-pub(crate) fn load_word(cx: &mut Emitter, dst: u8, address: u64) {
+pub(crate) fn load_known(cx: &mut Emitter, dst: u8, address: u64) {
     if cx.reaches(address) {
         return cx.load(Type::I64, dst, Rm::Address(address));
     }

@@ -7,10 +7,8 @@
 
 use crate::emit::Emitter;
 use crate::encode::{Alu, Immediate, Mem};
-use crate::ending::{Ending, ends_as_before};
 use crate::regs::*;
-use azulejo_code::call::{CallCell, Host};
-use azulejo_code::emit::{self, LEFT, OUT, Options};
+use azulejo_code::emit::{self, Options};
 use azulejo_code::unwind::{Change, StackFrame, Step};
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::Type;
@@ -39,7 +37,7 @@ pub struct Frame {
     room: u32,
     keeps_pointer: bool,
     /// Whether the instructions that make the frame have a field for any size.
-    is_open: bool,
+    is_resizable: bool,
     /// How many bytes of code stand before the frame is made.
     lead: u32,
 }
@@ -51,7 +49,7 @@ impl Frame {
         if keeps_pointer {
             saved.insert(RBP);
         }
-        let mut frame = Frame { saved, room, keeps_pointer, is_open: false, lead: 0 };
+        let mut frame = Frame { saved, room, keeps_pointer, is_resizable: false, lead: 0 };
         // A call requires `rsp` to be a multiple of 16.
         if has_calls && !frame.size().is_multiple_of(16) {
             frame.room += 8;
@@ -64,28 +62,13 @@ impl Frame {
         SAVE_ORDER.into_iter().filter(|reg| self.saved.contains(*reg))
     }
 
-    /// A frame whose room is written into its code afterwards.
-    pub(crate) fn open(self) -> Frame {
-        Frame { is_open: true, ..self }
-    }
-
     /// The length of the instruction that makes or drops the room.
-    pub(crate) fn room_len(&self) -> u32 {
+    fn room_len(&self) -> u32 {
         match self.room {
             0 => 0,
-            1..=127 if !self.is_open => 4,
+            1..=127 if !self.is_resizable => 4,
             _ => 7,
         }
-    }
-
-    /// The length of the code that drops the frame and returns.
-    pub(crate) fn leave_len(&self) -> u32 {
-        self.room_len() + self.pushed().map(push_len).sum::<u32>() + 1
-    }
-
-    /// Sets the offset in the code at which the frame is made.
-    pub(crate) fn start_at(&mut self, lead: u32) {
-        self.lead = lead;
     }
 
     /// How many bytes `rsp` is below its value before the call, in the body of the function.
@@ -101,6 +84,18 @@ impl emit::Frame for Frame {
 
     fn enlarged(self, bytes: u32) -> Frame {
         Frame { room: self.room + bytes.next_multiple_of(16), ..self }
+    }
+
+    fn resizable(self) -> Frame {
+        Frame { is_resizable: true, ..self }
+    }
+
+    fn start_at(&mut self, lead: u32) {
+        self.lead = lead;
+    }
+
+    fn has_short_epilogue(&self) -> bool {
+        self.room_len() + self.pushed().map(push_len).sum::<u32>() + RETURN_LEN <= JUMP_LEN
     }
 
     fn write_room(&self, code: &mut [u8]) {
@@ -142,7 +137,7 @@ impl StackFrame for Frame {
             let was_by_pointer = self.keeps_pointer && reg == RBP;
             tell(Step { len: push_len(reg), changes: &changes[!was_by_pointer as usize..] });
         }
-        tell(Step { len: 1, changes: &[] });
+        tell(Step { len: RETURN_LEN, changes: &[] });
     }
 }
 
@@ -162,14 +157,20 @@ fn touches_len(room: u32) -> u32 {
 
 const TOUCH_LEN: u32 = 7;
 
-/// The offset of an open frame's room in the instruction that changes `rsp`.
+/// The offset of a resizable frame's room in the instruction that changes `rsp`.
 const ROOM_AT: usize = 3;
+
+/// The length of `ret`.
+const RETURN_LEN: u32 = 1;
+
+/// The length of a jump with a distance of 32 bits.
+const JUMP_LEN: u32 = 5;
 
 /// The length of `mov rbp, rsp`.
 const MOVE_LEN: u32 = 3;
 
-/// Makes the frame.
-pub(crate) fn make_frame(cx: &mut Emitter) {
+/// Makes the frame; returns the offset of the instruction that makes its room.
+pub(crate) fn make_frame(cx: &mut Emitter) -> usize {
     let frame = cx.frame;
     for reg in frame.pushed() {
         cx.push64(reg.number());
@@ -180,63 +181,27 @@ pub(crate) fn make_frame(cx: &mut Emitter) {
     for page in 1..=frame.room / PAGE {
         cx.alu(Alu::Test, Type::I32, Mem::at(RSP.number(), -((page * PAGE) as i64)), RAX.number());
     }
-    make_room(cx, Alu::Sub);
+    let start = cx.here();
+    change_room(cx, Alu::Sub);
+    start
 }
 
-fn make_room(cx: &mut Emitter, alu: Alu) {
-    let Frame { room, is_open, .. } = cx.frame;
-    match room {
-        0 => {}
-        _ if is_open && alu == Alu::Sub => dynasm!(cx; .arch x64; sub rsp, DWORD room as i32),
-        _ if is_open => dynasm!(cx; .arch x64; add rsp, DWORD room as i32),
-        _ => cx.alu(alu, Type::I64, RSP.number(), Immediate(room as i64)),
-    }
-}
-
-/// Leaves the function, with `rax` and `rdx` as they are.
-pub(crate) fn leave(cx: &mut Emitter) {
-    if cx.is_stencil() {
-        return cx.jump_out(OUT);
-    }
-    if ends_as_before(cx, Ending::AsItIs) {
-        return;
-    }
-    if cx.noted.is_none() {
-        cx.land_faults();
-    }
-    drop_frame(cx);
-    dynasm!(cx; .arch x64; ret);
-}
-
-/// Leaves a function that fails. If failures are noted, the failing bytecode is in `rax`.
-pub(crate) fn leave_failed(cx: &mut Emitter) {
-    let Some(cell) = cx.noted else { return leave(cx) };
-    if ends_as_before(cx, Ending::Noted) {
-        return;
-    }
-    cx.land_faults();
-    drop_frame(cx);
-    cx.mov_imm(RSI.number(), cell);
-    cx.load(Type::I64, R11.number(), Mem::at(RSI.number(), CallCell::HOST as i64));
-    cx.jmp_to(Mem::at(R11.number(), Host::NOTE_STUB as i64));
-}
-
-/// Leaves the function before its end.
-pub(crate) fn leave_unfinished(cx: &mut Emitter) {
-    match cx.is_stencil() {
-        true => cx.jump_out(LEFT),
-        false => leave(cx),
-    }
-}
-
-/// Drops the frame, and records an epilogue; the instruction that leaves the function follows.
+/// Drops the frame.
 pub(crate) fn drop_frame(cx: &mut Emitter) {
     let frame = cx.frame;
-    let here = cx.here() as u32;
-    cx.leaves.push(here);
-    make_room(cx, Alu::Add);
+    change_room(cx, Alu::Add);
     for reg in frame.pushed().rev() {
         cx.pop64(reg.number());
+    }
+}
+
+fn change_room(cx: &mut Emitter, alu: Alu) {
+    let Frame { room, is_resizable, .. } = cx.frame;
+    match room {
+        0 => {}
+        _ if is_resizable && alu == Alu::Sub => dynasm!(cx; .arch x64; sub rsp, DWORD room as i32),
+        _ if is_resizable => dynasm!(cx; .arch x64; add rsp, DWORD room as i32),
+        _ => cx.alu(alu, Type::I64, RSP.number(), Immediate(room as i64)),
     }
 }
 
@@ -245,77 +210,10 @@ mod tests {
     use super::*;
     use crate::emit::Code;
     use crate::machine::{MACHINE, dwarf};
-    use azulejo_code::unwind::dwarf::*;
+    use azulejo_code::emit::leave::leave;
     use azulejo_code::unwind::of_function;
+    use azulejo_code::unwind::rows::{Row, rows};
     use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, Register};
-
-    /// The end of the caller's frame, as a register and a distance, and the places below it where registers are saved.
-    #[derive(Clone, Copy, PartialEq, Debug)]
-    struct Row {
-        base: u8,
-        distance: u64,
-        saved: [Option<u64>; 17],
-    }
-
-    /// Parses rules into the row that holds at each address.
-    fn rows(section: &[u8], len: usize) -> Vec<Row> {
-        let word =
-            |at: usize| u32::from_le_bytes(section[at..at + 4].try_into().expect("four bytes")) as usize;
-        let cie_end = word(0) + 4;
-        let fde_end = cie_end + 4 + word(cie_end);
-        let mut row = Row { base: 0, distance: 0, saved: [None; 17] };
-        let (mut rows, mut kept) = (Vec::new(), Vec::new());
-        // After a CIE's header of 9 bytes, and an FDE's pointer, start and size.
-        let initial = &section[4 + 9..cie_end];
-        let (_, row_of_all) =
-            read(initial, &mut row, &mut rows, &mut kept, Row { base: 0, distance: 0, saved: [None; 17] });
-        row = row_of_all;
-        let (at, _) = read(&section[cie_end + 4 + 20..fde_end], &mut row, &mut rows, &mut kept, row_of_all);
-        assert!(at <= len && kept.is_empty());
-        rows.resize(len, row);
-        rows
-    }
-
-    fn read(
-        rules: &[u8],
-        row: &mut Row,
-        rows: &mut Vec<Row>,
-        kept: &mut Vec<Row>,
-        initial: Row,
-    ) -> (usize, Row) {
-        let mut rules = rules.iter().copied();
-        let mut next = || rules.next();
-        while let Some(rule) = next() {
-            let mut operand = || {
-                let (mut value, mut shift) = (0, 0);
-                loop {
-                    let byte = next().expect("there is an operand");
-                    value |= ((byte & 0x7f) as u64) << shift;
-                    shift += 7;
-                    if byte < 0x80 {
-                        return value;
-                    }
-                }
-            };
-            match (rule & 0xc0, rule & 0x3f) {
-                (ADVANCE_LOC, by) => rows.resize(rows.len() + by as usize, *row),
-                (OFFSET, register) => row.saved[register as usize] = Some(operand() * 8),
-                (RESTORE, register) => row.saved[register as usize] = initial.saved[register as usize],
-                (_, 0) => {}
-                (_, ADVANCE_LOC4) => {
-                    let by = u32::from_le_bytes(std::array::from_fn(|_| next().expect("four bytes")));
-                    rows.resize(rows.len() + by as usize, *row);
-                }
-                (_, DEF_CFA) => (row.base, row.distance) = (operand() as u8, operand()),
-                (_, DEF_CFA_REGISTER) => row.base = operand() as u8,
-                (_, DEF_CFA_OFFSET) => row.distance = operand(),
-                (_, REMEMBER_STATE) => kept.push(*row),
-                (_, RESTORE_STATE) => *row = kept.pop().expect("one was kept"),
-                other => unreachable!("{other:?} is not written"),
-            }
-        }
-        (rows.len(), *row)
-    }
 
     /// For every kind of frame, the rules after each instruction match its effect on the stack.
     #[test]
@@ -348,7 +246,7 @@ mod tests {
 
     fn follow(code: &Code, rows: &[Row]) {
         // How far `rsp` and, once it is set, `rbp` are below the caller's frame; and where registers were pushed.
-        let (mut depth, mut pointer, mut pushed) = (8u64, None, [None; 17]);
+        let (mut depth, mut pointer, mut pushed) = (8u64, None, [None; 32]);
         pushed[MACHINE.unwinding.return_address as usize] = Some(8);
         let mut body = None;
         let register = |register: Register| dwarf(Reg::int(register.number() as u8));

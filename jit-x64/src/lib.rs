@@ -15,20 +15,19 @@ pub mod __private {
 }
 
 pub mod abi;
-mod bare;
+mod assembler;
 mod condition;
 pub mod emit;
 pub mod encode;
-mod ending;
 pub mod features;
 pub mod frame;
 pub mod glue;
-pub mod invoke;
 mod jump;
 pub mod machine;
 mod opcode;
 pub mod regs;
 mod shuffle;
+mod slots;
 pub mod tiles;
 mod words;
 

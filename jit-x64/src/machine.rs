@@ -3,7 +3,7 @@
 use crate::frame::SAVE_ORDER;
 use crate::regs::{RBP, REGISTERS, REGISTERS_BUT_RBP, RSP, STENCIL_REGISTERS, STENCIL_REGISTERS_BUT_RBP};
 use azulejo_code::Field;
-use azulejo_code::machine::{Machine, Registers, Relocation, Signals, Unwinding};
+use azulejo_code::machine::{Machine, Registers, Signals, Unwinding};
 use azulejo_core::target::Reg;
 
 /// The byte that fills memory without code: `int3`, which traps.
@@ -16,7 +16,8 @@ pub static MACHINE: Machine = Machine {
     reach: i32::MAX as u64,
     unit: 1,
     immediates: &IMMEDIATES,
-    relocate,
+    // Distances count from behind their four bytes, which are the last of an instruction.
+    named: (Field::WORD, 4),
     unwinding: Unwinding {
         dwarf,
         return_address: 16,
@@ -41,15 +42,6 @@ const IMMEDIATES: [Field; 9] = {
     }
     [Field::LONG, Field::WORD, Field::UPPER_WORD, low(3), low(4), low(5), low(6), low(7), low(8)]
 };
-
-/// Distances count from behind their four bytes, which are the last of an instruction.
-fn relocate(field: Relocation<'_>) {
-    let Relocation { code, place, at, address } = field;
-    let field = place..place + 4;
-    let distance = address.wrapping_sub((at + field.end) as u64) as i64;
-    let distance = i32::try_from(distance).expect("code is emitted for the memory it goes to");
-    code[field].copy_from_slice(&distance.to_le_bytes());
-}
 
 /// The DWARF number of a register.
 pub(crate) fn dwarf(reg: Reg) -> u8 {
@@ -88,33 +80,5 @@ mod signals {
         registers[REG_RIP as usize] = landing.at as greg_t;
         registers[REG_RAX as usize] = landing.first as greg_t;
         registers[REG_RDX as usize] = landing.second as greg_t;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use azulejo_code::memory::reach::Reach;
-
-    #[test]
-    fn a_distance_fits_from_the_first_byte_to_the_last() {
-        let (start, size) = (0x40_0000_0000, 0x1000);
-        let reach = Reach::of(start, size, MACHINE.reach);
-        let mut code = [0; 0x1000];
-        let end = start as u64 + size as u64;
-        for address in [end - 0x7fff_ffff, start as u64, end, start as u64 + 0x7fff_fffe] {
-            assert!(reach.covers(address), "{address:x}");
-            for place in [0, size - 4] {
-                relocate(Relocation { code: &mut code, place, at: start, address });
-                let distance = i32::from_le_bytes(code[place..place + 4].try_into().expect("four bytes"));
-                assert_eq!((start + place + 4) as i64 + distance as i64, address as i64);
-            }
-        }
-        for address in [0, end - 0x8000_0000, start as u64 + 0x7fff_ffff, u64::MAX] {
-            assert!(!reach.covers(address), "{address:x}");
-        }
-        assert!(!Reach::default().covers(0));
-        let low = Reach::of(0x1000, 0x1000, MACHINE.reach);
-        assert!(low.covers(0), "the lowest addresses are in reach of low code");
     }
 }

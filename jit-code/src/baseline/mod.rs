@@ -141,7 +141,7 @@ impl<M: Backend> Baseline<M> {
         let known = &mut self.frames[keeps_unit as usize];
         known.take_if(|frame| (frame.saved, frame.room) != (saved, room));
         let frame =
-            known.get_or_insert_with(|| M::around_stencils(saved, room, keeps_unit, machinery.options));
+            known.get_or_insert_with(|| BaselineFrame::new(saved, room, keeps_unit, machinery.options));
         let Function { labels, unit, slow_paths, .. } = *function;
         let code = fill::CodeView::of(function);
         let functions = machinery.functions;

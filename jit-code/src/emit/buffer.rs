@@ -3,9 +3,11 @@
 //! In: bytes, distances to blocks, constants and addresses, as emitters write them. Out: a [`Buffer`] that can be linked.
 
 use super::layout::Layout;
+use super::leave::Leaving;
 use super::link::{self, DistanceForm, Fixup, Goal, Pool};
 use super::{Backend, Code, Options, Outline};
 use crate::memory::reach::Reach;
+use crate::unwind::StackFrame;
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::{TileBlock, TileList};
 
@@ -34,6 +36,8 @@ pub struct Buffer<M: Backend> {
     pub leaves: Vec<u32>,
     /// Which of these epilogues ends the function after a faulting access, if an access may fault.
     pub lands: Option<u32>,
+    /// How the function is entered, and the code that it leaves by.
+    pub(super) leaving: Leaving,
     /// In a stencil, the exits that its blocks lead to.
     pub(super) outline: Option<Outline>,
     /// Whether the next bytecode follows the block that is being emitted.
@@ -56,6 +60,7 @@ impl<M: Backend> Default for Buffer<M> {
             room: 0,
             leaves: Vec::new(),
             lands: None,
+            leaving: Leaving::default(),
             outline: None,
             falls_through: false,
             is_cold: false,
@@ -78,6 +83,7 @@ impl<M: Backend> Buffer<M> {
             room,
             leaves,
             lands,
+            leaving,
             outline,
             ..
         } = self;
@@ -88,6 +94,7 @@ impl<M: Backend> Buffer<M> {
         pool.clear();
         ways.clear();
         leaves.clear();
+        leaving.clear();
         reach.clone_from(&options.reach);
         (*next, *frame, *room, *lands, *outline) = (Block::NONE, M::Frame::default(), 0, None, None);
         (self.falls_through, self.is_cold) = (false, false);
@@ -144,6 +151,11 @@ impl<M: Backend> Buffer<M> {
     /// Whether what is emitted is a stencil.
     pub fn is_stencil(&self) -> bool {
         self.outline.is_some()
+    }
+
+    /// The offset from the stack pointer of an argument that the caller of a function put on the stack.
+    pub fn argument_at(&self, offset: i64) -> i64 {
+        self.frame.size() as i64 + offset
     }
 
     /// Starts a block; `next` is the block that follows it.

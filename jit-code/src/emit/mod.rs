@@ -6,23 +6,27 @@
 //!
 //! The code for a tile, a move or a prologue is the machine's business: its [`Backend`] is the emitter that writes all of it.
 
+pub(crate) mod adapter;
+pub mod admit;
 mod around;
+pub mod assembler;
 mod buffer;
 mod code;
 mod layout;
+pub mod leave;
 mod link;
 #[cfg(test)]
 mod tests;
 mod tile;
 
-use crate::call::{AdapterAdmission, Admission, Callbacks, Entries, Host, HostFunctions, Stubs, TargetCode};
+use crate::call::{Accepts, Callbacks, Host, HostFunctions, Stubs};
 use crate::faults::Site;
 use crate::machine::Machine;
 use crate::memory::reach::Reach;
 use crate::status::RawStatus;
 use crate::unwind::StackFrame;
 use azulejo_core::error::Error;
-use azulejo_core::ir::assignment::{Assignment, Move};
+use azulejo_core::ir::assignment::{Assignment, Loc, Move};
 use azulejo_core::ir::emitted::Maker;
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::tiles::{FaultSite, TileList};
@@ -30,7 +34,9 @@ use azulejo_core::target::RegSet;
 use core::fmt;
 use core::ops::DerefMut;
 
-pub use around::{BaselineFrame, CONTEXT, LEAVES, OwnFrame, SLOTS};
+pub use around::{BaselineFrame, LEAVES, OwnFrame};
+pub use assembler::Assembler;
+use assembler::Results;
 pub use buffer::Buffer;
 pub use code::Code;
 use layout::Layout;
@@ -42,7 +48,7 @@ pub use tile::{EmitFn, Place, Set, Tile};
 pub const MAX_FRAME_BYTES: usize = 64 << 10;
 
 /// A machine as code generators see it: the emitter of its instructions.
-pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'static {
+pub trait Backend: Assembler + DerefMut<Target = Buffer<Self>> + fmt::Debug + 'static {
     /// The data that installing and unwinding its code takes.
     const MACHINE: &'static Machine;
 
@@ -64,29 +70,22 @@ pub trait Backend: DerefMut<Target = Buffer<Self>> + fmt::Debug + Sized + 'stati
     /// The buffer, with all that was emitted.
     fn into_buffer(self) -> Buffer<Self>;
 
-    /// Makes the frame.
-    fn prologue(&mut self);
+    /// Makes the frame; returns the offset of the instructions that make the room below the saved registers.
+    fn prologue(&mut self) -> usize;
+
+    /// Drops the frame.
+    fn epilogue(&mut self);
 
     /// Emits one of the allocator's moves. It changes no flag and no other register.
     fn shuffle(&mut self, next: &Move, out_args: u16);
 
-    /// Emits the code behind all blocks. If accesses may fault, it must contain an epilogue.
-    fn finish(&mut self, may_fault: bool);
+    /// In an adapter: copies the arguments, from registers, stack or memory, into the slots that start `first` bytes above the
+    /// stack pointer, and clears the `cleared` slots, none of which is an argument. Returns whether the context's register was
+    /// overwritten.
+    fn fill_slots(&mut self, first: u32, accepts: Accepts, cleared: &[u32]) -> bool;
 
-    /// The code around stencils that use these registers and `room` bytes of the stack. It may keep `(cu)` in a register.
-    fn around_stencils(saved: RegSet, room: u32, keeps_unit: bool, options: &Options) -> BaselineFrame<Self>;
-
-    /// Emits the code before the prologue of a function that other functions of bytecode call. Returns the offset of the entry
-    /// that they use.
-    fn admit(&mut self, admission: &Admission<'_>, options: &Options) -> u32;
-
-    /// An adapter for this code. It clears the `cleared` slots, none of which is an argument.
-    fn adapter(
-        code: &TargetCode<Self::Frame>,
-        admission: &AdapterAdmission<'_>,
-        cleared: &[u32],
-        options: &Options,
-    ) -> (Self, Entries);
+    /// Changes the two result registers.
+    fn change_results(&mut self, to: Results);
 
     /// Wraps these host functions in the convention by which this machine's code calls them.
     fn callbacks<H: HostFunctions>() -> Callbacks;
@@ -112,6 +111,15 @@ pub trait Frame: StackFrame + Copy + Default {
     /// The frame of baseline code with this many bytes more.
     fn enlarged(self, bytes: u32) -> Self;
 
+    /// The same frame, with room of any size in the instructions that make and drop it.
+    fn resizable(self) -> Self;
+
+    /// Sets the offset in the code at which the frame is made.
+    fn start_at(&mut self, lead: u32);
+
+    /// Whether the code that drops the frame and returns is as short as a jump to such code.
+    fn has_short_epilogue(&self) -> bool;
+
     /// Writes the size of a frame of baseline code into the instructions that make or drop it.
     fn write_room(&self, code: &mut [u8]);
 }
@@ -119,6 +127,16 @@ pub trait Frame: StackFrame + Copy + Default {
 /// The offset of a spill slot from the stack pointer, in bytes, above `out_args` words of outgoing arguments.
 pub fn slot_offset(out_args: u16, slot: impl Into<u32>) -> u32 {
     (out_args as u32 + slot.into()) * 8
+}
+
+/// The offset of a place from the stack pointer, unless it is a register. The function has `out_args` words of outgoing
+/// arguments.
+pub fn stack_offset(place: Loc, out_args: u16) -> Option<u32> {
+    match place {
+        Loc::Slot(slot) => Some(slot_offset(out_args, slot)),
+        Loc::OutArg(at) => Some(slot_offset(0, at as u32)),
+        Loc::Reg(_) => None,
+    }
 }
 
 /// How code is emitted.
@@ -244,7 +262,7 @@ pub fn emit_as<M: Backend>(
     let end_of_blocks = emitter.here() as u32;
     code.cold = code.cold.min(end_of_blocks);
     emitter.is_cold = true;
-    emitter.finish(!code.sites.is_empty());
+    leave::finish(&mut emitter, !code.sites.is_empty());
     if emitter.is_stencil() {
         emitter.leave_unresolved(code.cold);
     }

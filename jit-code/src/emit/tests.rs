@@ -1,9 +1,11 @@
 //! Linking on a fictional machine: instructions of four bytes, in which distances are bit fields of several widths.
 
+use super::assembler::{CallRegisters, Target, Test};
 use super::*;
 use crate::field::Field;
 use crate::machine::toy::{Frame, STUBS, TOY};
 use azulejo_core::fuzzing::Random;
+use azulejo_core::target::Reg;
 use core::ops::Deref;
 
 /// The distances of its jumps and constant loads; they count from the instruction's start, in instructions.
@@ -76,31 +78,25 @@ impl Backend for Emitter {
         self.0
     }
 
-    fn prologue(&mut self) {
+    fn prologue(&mut self) -> usize {
         self.instruction(MAKE);
+        0
+    }
+
+    fn epilogue(&mut self) {
+        unreachable!("nothing returns here")
     }
 
     fn shuffle(&mut self, _: &Move, _: u16) {
         unreachable!("what is emitted by hand is not allocated")
     }
 
-    fn finish(&mut self, _: bool) {}
-
-    fn around_stencils(_: RegSet, _: u32, _: bool, _: &Options) -> BaselineFrame<Emitter> {
-        unreachable!("nothing is compiled from stencils here")
-    }
-
-    fn admit(&mut self, _: &Admission<'_>, _: &Options) -> u32 {
+    fn fill_slots(&mut self, _: u32, _: Accepts, _: &[u32]) -> bool {
         unreachable!("nothing is called here")
     }
 
-    fn adapter(
-        _: &TargetCode<Frame>,
-        _: &AdapterAdmission<'_>,
-        _: &[u32],
-        _: &Options,
-    ) -> (Emitter, Entries) {
-        unreachable!("nothing is called here")
+    fn change_results(&mut self, _: Results) {
+        unreachable!("nothing returns here")
     }
 
     fn callbacks<H: HostFunctions>() -> Callbacks {
@@ -111,6 +107,82 @@ impl Backend for Emitter {
         unreachable!("nobody has this machine")
     }
 }
+
+/// Nothing is entered or left, so none of these instructions is asked for.
+impl Assembler for Emitter {
+    const REGISTERS: CallRegisters = CallRegisters {
+        results: [NONE; 2],
+        cell: NONE,
+        context: NONE,
+        count: NONE,
+        count_in_memory: NONE,
+        entered_with: [NONE; 3],
+        resume: [NONE; 5],
+        noted: NONE,
+        left: NONE,
+        host: NONE,
+        temp: NONE,
+        kept: [NONE; 3],
+    };
+
+    fn copy_register(&mut self, _: Reg, _: Reg) {
+        unreachable!()
+    }
+
+    fn set_register(&mut self, _: Reg, _: u64) {
+        unreachable!()
+    }
+
+    fn clear_register(&mut self, _: Reg) {
+        unreachable!()
+    }
+
+    fn set_later(&mut self, _: Reg) -> Vec<(usize, Field)> {
+        unreachable!()
+    }
+
+    fn load_word(&mut self, _: Reg, _: Reg, _: i64) {
+        unreachable!()
+    }
+
+    fn store_word(&mut self, _: Reg, _: i64, _: Option<Reg>) {
+        unreachable!()
+    }
+
+    fn address(&mut self, _: Reg, _: Reg, _: i64) {
+        unreachable!()
+    }
+
+    fn jump_at(&mut self, _: Target) {
+        unreachable!()
+    }
+
+    fn call_at(&mut self, _: Target) {
+        unreachable!()
+    }
+
+    fn jump_to(&mut self, _: Goal) {
+        unreachable!()
+    }
+
+    fn branch_to(&mut self, _: Test, _: Block) {
+        unreachable!()
+    }
+
+    fn skip_if(&mut self, _: Test) -> usize {
+        unreachable!()
+    }
+
+    fn back_if(&mut self, _: Test, _: usize) {
+        unreachable!()
+    }
+
+    fn land_skip(&mut self, _: usize) {
+        unreachable!()
+    }
+}
+
+const NONE: Reg = Reg::int(0);
 
 const NOTHING: u32 = 0xd503_201f;
 const MAKE: u32 = 0xd100_43ff;

@@ -17,7 +17,7 @@ pub mod fork;
 pub mod near;
 pub mod reach;
 
-use crate::machine::{Machine, Relocation};
+use crate::machine::Machine;
 use crate::unwind::{self, Described, GRANULE, Registration};
 use azulejo_core::error::{Error, Unsupported};
 use dual::{DualMapping, Spare};
@@ -233,8 +233,7 @@ impl CodeMemory {
         self.install_with(described, bytes.len(), |at, room| {
             room.copy_from_slice(bytes);
             for &(place, address) in addresses {
-                let place = place as usize;
-                (described.machine.relocate)(Relocation { code: room, place, at, address });
+                described.machine.relocate(room, place as usize, at, address);
             }
         })
     }

@@ -20,6 +20,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub mod dwarf;
 #[cfg(target_os = "linux")]
 mod region;
+pub mod rows;
 
 #[cfg(target_os = "linux")]
 pub(crate) use region::{Frames, of_region};

@@ -31,16 +31,16 @@ fn register(ty: Type, number: u8) -> Register {
 }
 
 fn int(ty: Type, operand: Rm) -> Is {
-    match operand {
-        Rm::Reg(reg) => Is::Int(ty, reg),
-        Rm::Mem(mem) => Is::Mem(mem),
-        Rm::Constant(_) | Rm::Address(_) => unreachable!("it has no place before the code is linked"),
-    }
+    expected(operand, |reg| Is::Int(ty, reg))
 }
 
 fn float(operand: Rm) -> Is {
+    expected(operand, Is::Float)
+}
+
+fn expected(operand: Rm, register: impl Fn(u8) -> Is) -> Is {
     match operand {
-        Rm::Reg(reg) => Is::Float(reg),
+        Rm::Reg(reg) => register(reg),
         Rm::Mem(mem) => Is::Mem(mem),
         Rm::Constant(_) | Rm::Address(_) => unreachable!("it has no place before the code is linked"),
     }
@@ -133,14 +133,14 @@ fn width(emitter: &mut Emitter, encode: impl FnOnce(&mut Emitter)) -> MemorySize
     decode(&emitter.take()).memory_size()
 }
 
-const ALUS: [(Alu, Mnemonic); 6] = [
-    (Alu::Add, Mnemonic::Add),
-    (Alu::Or, Mnemonic::Or),
-    (Alu::And, Mnemonic::And),
-    (Alu::Sub, Mnemonic::Sub),
-    (Alu::Xor, Mnemonic::Xor),
-    (Alu::Cmp, Mnemonic::Cmp),
-];
+/// Members of a family, with mnemonics of the same names.
+macro_rules! members {
+    ($family:ident: $($member:ident)+) => {
+        [$(($family::$member, Mnemonic::$member)),+]
+    };
+}
+
+const ALUS: [(Alu, Mnemonic); 6] = members!(Alu: Add Or And Sub Xor Cmp);
 
 #[test]
 fn arithmetic() {
@@ -157,14 +157,7 @@ fn arithmetic() {
                 }
                 check(cx, Mnemonic::Test, &[at, Is::Int(ty, reg)], |cx| cx.alu(Alu::Test, ty, operand, reg));
             }
-            for (unary, mnemonic) in [
-                (Unary::Not, Mnemonic::Not),
-                (Unary::Neg, Mnemonic::Neg),
-                (Unary::Mul, Mnemonic::Mul),
-                (Unary::Imul, Mnemonic::Imul),
-                (Unary::Div, Mnemonic::Div),
-                (Unary::Idiv, Mnemonic::Idiv),
-            ] {
+            for (unary, mnemonic) in members!(Unary: Not Neg Mul Imul Div Idiv) {
                 check(cx, mnemonic, &[at], |cx| cx.unary(unary, ty, operand));
             }
         }
@@ -200,13 +193,7 @@ fn immediates() {
                     }
                 }
             }
-            for (shift, mnemonic) in [
-                (Shift::Rol, Mnemonic::Rol),
-                (Shift::Ror, Mnemonic::Ror),
-                (Shift::Shl, Mnemonic::Shl),
-                (Shift::Shr, Mnemonic::Shr),
-                (Shift::Sar, Mnemonic::Sar),
-            ] {
+            for (shift, mnemonic) in members!(Shift: Rol Ror Shl Shr Sar) {
                 for count in 0..ty.bits() as i64 {
                     check(cx, mnemonic, &[at, Is::Immediate(Type::I8, count)], |cx| {
                         cx.shift(shift, ty, operand, Immediate(count))
@@ -333,13 +320,7 @@ fn bits() {
         for reg in 0..16 {
             for ty in WORDS {
                 let expected = [Is::Int(ty, reg), int(ty, operand)];
-                for (count, mnemonic) in [
-                    (BitCount::Popcnt, Mnemonic::Popcnt),
-                    (BitCount::Tzcnt, Mnemonic::Tzcnt),
-                    (BitCount::Lzcnt, Mnemonic::Lzcnt),
-                    (BitCount::Bsf, Mnemonic::Bsf),
-                    (BitCount::Bsr, Mnemonic::Bsr),
-                ] {
+                for (count, mnemonic) in members!(BitCount: Popcnt Tzcnt Lzcnt Bsf Bsr) {
                     check(cx, mnemonic, &expected, |cx| cx.count_bits(count, ty, reg, operand));
                 }
                 let count = 15 - reg;

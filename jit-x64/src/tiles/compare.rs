@@ -4,6 +4,7 @@
 
 use super::sequences::compare::*;
 use crate::emit::Cond;
+use crate::encode::Immediate;
 use azulejo_macros::tile;
 
 tile! {
@@ -17,7 +18,7 @@ tile! {
         for mem {
             _load: (order.$t:int reg (load.$t mem)) -> flag, 5 => |cx, t| compare(cx, t, t.reg(0), mem, order),
             _mem: (order.$t:int (load.$t mem) reg) -> flag, 5 => |cx, t| compare(cx, t, t.reg(1), mem, order.swapped()),
-            _mem_const: (order.$t:int (load.$t mem) (const $c:imm32)) -> flag, 5 => |cx, t| compare_mem_const(cx, t, mem, t.imm(0), order),
+            _mem_const: (order.$t:int (load.$t mem) (const $c:imm32)) -> flag, 5 => |cx, t| compare(cx, t, mem, Immediate(t.imm(0)), order),
         }
     }
     for equality in [eq: Cond::E, ne: Cond::Ne] {
@@ -25,7 +26,7 @@ tile! {
         _const: (equality.$t:int reg (const $c:imm32)) -> flag, 2 => |cx, t| compare_const(cx, t, t.reg(0), t.imm(0), equality),
         for mem {
             _load: (equality.$t:int reg (load.$t mem)) -> flag, 5 => |cx, t| compare(cx, t, t.reg(0), mem, equality),
-            _mem_const: (equality.$t:int (load.$t mem) (const $c:imm32)) -> flag, 5 => |cx, t| compare_mem_const(cx, t, mem, t.imm(0), equality),
+            _mem_const: (equality.$t:int (load.$t mem) (const $c:imm32)) -> flag, 5 => |cx, t| compare(cx, t, mem, Immediate(t.imm(0)), equality),
         }
     }
 }

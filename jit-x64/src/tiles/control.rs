@@ -4,10 +4,10 @@
 
 use super::sequences::control::*;
 use crate::emit::Cond;
-use crate::encode::{Alu, alu_word, load_word};
-use crate::frame::leave;
-use crate::invoke::{argument, expect_result, hand_on, invoke, invoke_from_memory, succeed, tail, vm_frame};
+use crate::emit::stack_mem;
+use crate::encode::{Alu, Mem, alu_word, load_known};
 use crate::regs;
+use azulejo_code::emit::leave::*;
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
 
@@ -29,9 +29,9 @@ tile! {
     jump: (jump) -> void, 1 => |cx, t| { let _ = t; cx.jump() },
     br: (br flag) -> void, 1 => |cx, t| { let _ = t; cx.branch() },
     // cmp [word], 0 and sub [word], 1
-    poll: (poll $word) -> reg, 4 => |cx, t| load_word(cx, t.out(), t.imm(0) as u64),
+    poll: (poll $word) -> reg, 4 => |cx, t| load_known(cx, t.out(), t.imm(0) as u64),
     poll_nz: (nz.i64 (poll $word)) -> flag, 3 => |cx, t| { alu_word(cx, Alu::Cmp, t.imm(0) as u64, 0); cx.flag(Cond::Ne) },
-    spend: (spend $word) -> reg, 7 => |cx, t| { alu_word(cx, Alu::Sub, t.imm(0) as u64, 1); load_word(cx, t.out(), t.imm(0) as u64) },
+    spend: (spend $word) -> reg, 7 => |cx, t| { alu_word(cx, Alu::Sub, t.imm(0) as u64, 1); load_known(cx, t.out(), t.imm(0) as u64) },
     spend_lt: (lt.i64 (spend $word) (const $c:zero)) -> flag, 5 => |cx, t| { alu_word(cx, Alu::Sub, t.imm(0) as u64, 1); cx.flag(Cond::L) },
     switch: (switch reg) -> void, 8, temp(int), temp(int) => |cx, t| cx.switch(t.reg(0), t.temp(0), t.temp(1)),
     ret: (ret) -> void, 2 => |cx, t| { let _ = t; give_back(cx, None) },
@@ -46,9 +46,9 @@ tile! {
     argument2: (argument2) -> reg, 0, entry, fixed(out = r8) => |cx, t| { let _ = (cx, t); },
     argument3: (argument3) -> reg, 0, entry, fixed(out = r9) => |cx, t| { let _ = (cx, t); },
     argument4: (argument4) -> reg, 0, entry, fixed(out = r10) => |cx, t| { let _ = (cx, t); },
-    argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = argument(cx, t.imm(0)); cx.load(Type::I64, t.out(), at) },
-    frame: (frame) -> reg, 1 => |cx, t| { let start = vm_frame(cx); cx.lea(true, t.out(), start) },
-    give: (give.i64 reg) -> void, 2, fixed(0 = rax) => |cx, t| { let _ = t; succeed(cx); leave(cx) },
+    argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = cx.argument_at(t.imm(0)); cx.load(Type::I64, t.out(), Mem::at(regs::RSP.number(), at)) },
+    frame: (frame) -> reg, 1 => |cx, t| { let slots = stack_mem(cx.room); cx.lea(true, t.out(), slots) },
+    give: (give.i64 reg) -> void, 2, fixed(0 = rax) => |cx, t| { let _ = t; succeed(cx) },
     fail: (fail $code) -> void, 3 => |cx, t| fail_with(cx, t.imm(0), t.origin),
     hand_over: (hand_over $f) -> void, 20 => |cx, t| { call_known(cx, t); hand_on(cx) },
     // stencils: the registers that are kept from bytecode to bytecode
@@ -69,12 +69,12 @@ tile! {
     call_float_reg: (call.$t:float reg) -> num, 20 => |cx, t| cx.call(t.reg(0)),
     callv: (callv $f) -> void, 20 => |cx, t| call_known(cx, t),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.call(t.reg(0)),
-    call_or_fail: (call_or_fail.i64 $f) -> reg, 20 => |cx, t| { call_known(cx, t); expect_result(cx, t) },
+    call_or_fail: (call_or_fail.i64 $f) -> reg, 20 => |cx, t| { call_known(cx, t); expect_result(cx, t.origin) },
     // calls between functions of bytecode
-    invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke(cx, t, 1) },
-    invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| invoke(cx, t, 2),
-    invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke_from_memory(cx, t) },
-    invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = rsi) => |cx, t| invoke_from_memory(cx, t),
+    invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke(cx, t.operands() - 1, t.origin) },
+    invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| invoke(cx, t.operands() - 2, t.origin),
+    invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke_from_memory(cx, t.origin) },
+    invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = rsi) => |cx, t| invoke_from_memory(cx, t.origin),
     // call [mem]
     call_int: (call.$t:int (load.i64 mem)) -> reg, 23 => |cx, t| cx.call(mem),
     call_float: (call.$t:float (load.i64 mem)) -> num, 23 => |cx, t| cx.call(mem),

@@ -28,7 +28,7 @@ tile! {
     clz: (clz.$t:int reg) -> reg, 8, early => |cx, t| leading_zeros_by_scan(cx, t),
     ctz_tzcnt: (ctz.$t:i32|i64 reg) -> reg, 2, needs(bmi1) => |cx, t| cx.count_bits(BitCount::Tzcnt, t.sig.ty, t.out(), t.reg(0)),
     ctz: (ctz.$t:int reg) -> reg, 8, early => |cx, t| trailing_zeros_by_scan(cx, t),
-    popcnt_popcnt: (popcnt.$t:int reg) -> reg, 3, needs(popcnt) => |cx, t| count_ones(cx, t),
+    popcnt_popcnt: (popcnt.$t:int reg) -> reg, 3, needs(popcnt) => |cx, t| count_bits(cx, t, BitCount::Popcnt),
     popcnt: (popcnt.$t:int reg) -> reg, 24, early, temp(int), temp(int) => |cx, t| count_ones_by_halves(cx, t),
     bswap: (bswap.$t:i32|i64 reg) -> reg, 2, tied(0) => |cx, t| cx.unary(Unary::Bswap, t.sig.ty, t.out()),
     bswap_i16: (bswap.i16 reg) -> reg, 2, tied(0) => |cx, t| cx.shift(Shift::Rol, Type::I16, t.out(), Immediate(8)),

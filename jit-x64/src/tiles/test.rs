@@ -4,7 +4,7 @@
 
 use super::sequences::compare::*;
 use crate::emit::Cond;
-use crate::encode::Unary;
+use crate::encode::{Immediate, Unary};
 use azulejo_macros::tile;
 
 tile! {
@@ -14,12 +14,12 @@ tile! {
     // test a, b
     for sense in [nz: Cond::Ne, zr: Cond::E] {
         _: (sense.$t:int reg) -> flag, 2 => |cx, t| test(cx, t, t.reg(0), t.reg(0), sense),
-        _and: (sense.$t:int (and.$t reg reg)) -> flag, 2 => |cx, t| test(cx, t, t.reg(0), t.reg(1), sense),
-        _and_const: (sense.$t:int (and.$t reg (const $c:imm32))) -> flag, 2 => |cx, t| test_const(cx, t, t.reg(0), t.imm(0), sense),
+        _and: (sense.$t:int (and.$t reg reg)) -> flag, 2 => |cx, t| test(cx, t, t.reg(1), t.reg(0), sense),
+        _and_const: (sense.$t:int (and.$t reg (const $c:imm32))) -> flag, 2 => |cx, t| test(cx, t, t.reg(0), Immediate(t.imm(0)), sense),
         for mem {
-            _mem: (sense.$t:int (load.$t mem)) -> flag, 5 => |cx, t| compare_mem_const(cx, t, mem, 0, sense),
-            _and_mem: (sense.$t:int (and.$t reg (load.$t mem))) -> flag, 5 => |cx, t| test(cx, t, t.reg(0), mem, sense),
-            _and_mem_const: (sense.$t:int (and.$t (load.$t mem) (const $c:imm32))) -> flag, 5 => |cx, t| test_const(cx, t, mem, t.imm(0), sense),
+            _mem: (sense.$t:int (load.$t mem)) -> flag, 5 => |cx, t| compare(cx, t, mem, Immediate(0), sense),
+            _and_mem: (sense.$t:int (and.$t reg (load.$t mem))) -> flag, 5 => |cx, t| test(cx, t, mem, t.reg(0), sense),
+            _and_mem_const: (sense.$t:int (and.$t (load.$t mem) (const $c:imm32))) -> flag, 5 => |cx, t| test(cx, t, mem, Immediate(t.imm(0)), sense),
         }
     }
     // the flags of an addition, a subtraction, a multiplication

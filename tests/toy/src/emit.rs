@@ -1,7 +1,5 @@
 //! The emitter that tiles write their instructions into, and the `Backend` that the crate `azulejo-code` requires of a machine.
 
-use crate::around;
-use crate::calls::{self, Failure};
 use crate::frame::Frame;
 use crate::instruction::{Code, Distance, Word};
 use crate::machine::MACHINE;
@@ -9,15 +7,15 @@ use crate::regs::*;
 use crate::simulator;
 use crate::stubs::STUBS;
 use azulejo_code::Machine;
-use azulejo_code::call::{AdapterAdmission, Admission, Callbacks, Entries, HostFunctions, Stubs, TargetCode};
-use azulejo_code::emit::{
-    self, Backend, BaselineFrame, Buffer, DistanceForm, Goal, LEFT, NEXT, OUT, Options, Place, slot_offset,
-};
+use azulejo_code::call::{Accepts, Callbacks, HostFunctions, Stubs};
+use azulejo_code::emit::assembler::{Assembler, Results, Target};
+use azulejo_code::emit::leave::{leave_unfinished, leave_with};
+use azulejo_code::emit::{self, Backend, Buffer, Goal, Place, stack_offset};
 use azulejo_code::status::RawStatus;
 use azulejo_core::ir::assignment::{Loc, Move, Source};
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::status::Left;
-use azulejo_core::target::{Reg, RegSet};
+use azulejo_core::target::Reg;
 use azulejo_core::vocab::{Class, Op, Sig, Type};
 use core::ops::{Deref, DerefMut};
 
@@ -28,14 +26,6 @@ pub type Tile<'a> = emit::Tile<'a, Emitter>;
 #[derive(Debug)]
 pub struct Emitter {
     buffer: Buffer<Emitter>,
-    /// Failure exits, which are emitted behind all blocks.
-    pub(crate) failures: Vec<Failure>,
-    /// Whether other functions of bytecode call the function, by their own convention.
-    pub(crate) is_call_entry: bool,
-    /// The address of the function's host, if other functions call it.
-    pub(crate) host: u64,
-    /// The address of its own call cell, if other functions call it and its failures are noted.
-    pub(crate) noted: Option<u64>,
 }
 
 impl Deref for Emitter {
@@ -60,48 +50,44 @@ impl Backend for Emitter {
     type Place = Register;
 
     fn new(buffer: Buffer<Emitter>) -> Emitter {
-        Emitter { buffer, failures: Vec::new(), is_call_entry: false, host: 0, noted: None }
+        Emitter { buffer }
     }
 
     fn into_buffer(self) -> Buffer<Emitter> {
         self.buffer
     }
 
-    fn prologue(&mut self) {
-        self.make_frame();
+    fn prologue(&mut self) -> usize {
+        self.make_frame()
+    }
+
+    fn epilogue(&mut self) {
+        self.drop_frame();
     }
 
     fn shuffle(&mut self, next: &Move, out_args: u16) {
         self.do_move(next, out_args);
     }
 
-    fn finish(&mut self, may_fault: bool) {
-        self.fail();
-        if may_fault && self.lands.is_none() && !self.is_stencil() {
-            self.leave_failed();
+    fn fill_slots(&mut self, first: u32, accepts: Accepts, cleared: &[u32]) -> bool {
+        self.fill(first, accepts, cleared);
+        false
+    }
+
+    fn change_results(&mut self, to: Results) {
+        match to {
+            Results::Turned => {
+                self.copy_register(TEMP, X0);
+                self.copy_register(X0, X1);
+                self.copy_register(X1, TEMP);
+            }
+            Results::Trapped => {
+                self.set_register(TEMP, Left::Trapped.word(0));
+                let sig = Sig { from: Type::I32, ty: Type::I64 };
+                self.operate(Op::UCAST, sig, X0.number(), [X1.number(), 0]);
+                self.operate_wide(Op::OR, X0, X0, TEMP);
+            }
         }
-    }
-
-    fn around_stencils(
-        saved: RegSet,
-        room: u32,
-        keeps_unit: bool,
-        options: &Options,
-    ) -> BaselineFrame<Emitter> {
-        around::baseline_frame(saved, room, keeps_unit, options)
-    }
-
-    fn admit(&mut self, admission: &Admission<'_>, options: &Options) -> u32 {
-        self.admit_calls(admission, options.backtraces)
-    }
-
-    fn adapter(
-        code: &TargetCode<Frame>,
-        admission: &AdapterAdmission<'_>,
-        cleared: &[u32],
-        options: &Options,
-    ) -> (Emitter, Entries) {
-        calls::adapter(code, admission, cleared, options)
     }
 
     fn callbacks<H: HostFunctions>() -> Callbacks {
@@ -163,12 +149,8 @@ impl Emitter {
         self.word(Word::of(Code::Move, [out, from, 0]).of_type(ty));
     }
 
-    pub(crate) fn mov(&mut self, out: Reg, from: Reg) {
-        self.transfer(out.class(), out.number(), from.number());
-    }
-
     /// Loads a constant. All constants of 32 bits take equally many instructions, except those that fit in one immediate.
-    pub(crate) fn set(&mut self, out: u8, bits: u64) {
+    pub(crate) fn constant(&mut self, out: u8, bits: u64) {
         match bits {
             0..0x1000 => self.word(Word::of(Code::Set, [out, 0, 0]).with(bits as i64)),
             0x1000..=0xffff_ffff => {
@@ -214,7 +196,7 @@ impl Emitter {
         if offset == offset as i32 as i64 {
             self.set_signed(temp, offset);
         } else {
-            self.set(temp, offset as u64);
+            self.constant(temp, offset as u64);
         }
         self.operate(Op::ADD, Sig { from: Type::Void, ty: Type::I64 }, temp, [base, temp]);
         (temp, 0)
@@ -231,32 +213,19 @@ impl Emitter {
         self.word(Word::of(Code::Store, [value, base, 0]).with(offset).of_type(ty));
     }
 
-    /// Loads a word of a frame.
-    pub(crate) fn load_word(&mut self, out: Reg, base: Reg, offset: i64) {
-        self.load(Type::I64, out.number(), base.number(), offset);
-    }
-
-    pub(crate) fn store_word(&mut self, base: Reg, offset: i64, value: Reg) {
-        self.store(Type::I64, base.number(), offset, value.number());
-    }
-
     fn do_move(&mut self, Move { from, to, ty, .. }: &Move, out_args: u16) {
         let (sp, temp, ftemp) = (SP.number(), TEMP.number(), FTEMP.number());
-        let offset = |loc: Loc| match loc {
-            Loc::Slot(slot) => slot_offset(out_args, slot) as i64,
-            Loc::OutArg(at) => slot_offset(0, at as u32) as i64,
-            Loc::Reg(_) => unreachable!("a register is not on the stack"),
-        };
+        let offset = |loc: Loc| stack_offset(loc, out_args).expect("a register is not on the stack") as i64;
         // A move from memory to memory goes through a float register: the addresses may need the temporary register.
         match (*from, *to) {
-            (Source::Const(bits), Loc::Reg(to)) if ty.is_float() => self.constant(to.number(), bits),
-            (Source::Const(bits), Loc::Reg(to)) => self.set(to.number(), bits),
+            (Source::Const(bits), Loc::Reg(to)) if ty.is_float() => self.float_constant(to.number(), bits),
+            (Source::Const(bits), Loc::Reg(to)) => self.set_register(to, bits),
             (Source::Const(bits), to) => {
-                self.set(temp, bits);
+                self.set_register(TEMP, bits);
                 self.operate(Op::BITCAST, Sig { from: Type::I64, ty: Type::F64 }, ftemp, [temp, 0]);
                 self.store(Type::F64, sp, offset(to), ftemp);
             }
-            (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) => self.mov(to, from),
+            (Source::Loc(Loc::Reg(from)), Loc::Reg(to)) => self.copy_register(to, from),
             (Source::Loc(Loc::Reg(from)), to) => {
                 let whole = if from.class() == Class::Int { Type::I64 } else { Type::F64 };
                 self.store(whole, sp, offset(to), from.number());
@@ -273,7 +242,7 @@ impl Emitter {
     }
 
     /// Loads a constant from behind the code into a float register.
-    pub(crate) fn constant(&mut self, out: u8, bits: u64) {
+    pub(crate) fn float_constant(&mut self, out: u8, bits: u64) {
         let entry = self.pool.entry(bits as u128);
         self.fixup(Goal::Constant(entry), Distance::Near);
         self.registers(Code::Constant, [out, 0, 0]);
@@ -283,19 +252,19 @@ impl Emitter {
 
     /// Ends the block with a jump to its only successor.
     pub(crate) fn jump(&mut self) {
-        self.jump_to(self.ways[0]);
+        self.go_to(self.ways[0]);
     }
 
     /// Ends the block with a branch on the flag; the first successor is taken if it is set.
     pub(crate) fn branch(&mut self) {
         let (so, not) = (self.ways[0], self.ways[1]);
         if so == not {
-            self.jump_to(so);
+            self.go_to(so);
         } else if so == self.next {
             self.jump_on(Code::JumpUnless, FLAG, not);
         } else {
             self.jump_on(Code::JumpIf, FLAG, so);
-            self.jump_to(not);
+            self.go_to(not);
         }
     }
 
@@ -303,7 +272,7 @@ impl Emitter {
     pub(crate) fn switch(&mut self, value: u8) {
         let ways = core::mem::take(&mut self.ways);
         let (last, cases) = ways.split_last().expect("a switch has a default");
-        self.set(TEMP.number(), cases.len() as u64);
+        self.set_register(TEMP, cases.len() as u64);
         let sig = Sig { from: Type::I64, ty: Type::Flag };
         self.operate(Op::ULT, sig, FLAG.number(), [value, TEMP.number()]);
         self.jump_on(Code::JumpUnless, FLAG, *last);
@@ -315,10 +284,10 @@ impl Emitter {
         self.ways = ways;
     }
 
-    fn jump_to(&mut self, to: Block) {
+    /// Jumps to a block, unless it is the next one.
+    fn go_to(&mut self, to: Block) {
         if to != self.next {
-            self.fixup_block(to, Distance::Far);
-            self.registers(Code::Jump, [0; 3]);
+            self.jump_to(Goal::Block(to));
         }
     }
 
@@ -328,106 +297,30 @@ impl Emitter {
         self.registers(code, [register.number(), 0, 0]);
     }
 
-    /// In a stencil: ends the block with an exit to another bytecode.
-    pub(crate) fn continue_at(&mut self, exit: i64) {
-        if exit as u32 != NEXT || !self.falls_through {
-            self.jump_out(exit as u32);
-        }
-    }
-
-    fn jump_out(&mut self, exit: u32) {
-        self.fixup(Goal::Exit(exit), Distance::Far);
-        self.registers(Code::Jump, [0; 3]);
-    }
-
-    pub(crate) fn jump_address(&mut self, address: u64) {
-        self.set(TEMP.number(), address);
-        self.registers(Code::JumpTo, [TEMP.number(), 0, 0]);
-    }
-
+    /// Calls a function at a known address.
     pub(crate) fn call_address(&mut self, address: u64) {
-        self.set(TEMP.number(), address);
-        self.registers(Code::Call, [TEMP.number(), 0, 0]);
-    }
-
-    /// Skips the code that follows if a register is zero, or if it is not; pass the result to [`land`](Self::land).
-    pub(crate) fn skip(&mut self, code: Code, register: Reg) -> usize {
-        self.registers(code, [register.number(), 0, 0]);
-        self.here()
-    }
-
-    /// Makes a skip land here.
-    pub(crate) fn land(&mut self, from: usize) {
-        let (start, here) = (from - 4, self.here());
-        Distance::Near.field().write(&mut self.bytes[start..here], (here - start) as i64);
-    }
-
-    /// Jumps back to an offset that was [`here`](Buffer::here), if a register is zero, or if it is not.
-    pub(crate) fn back(&mut self, code: Code, register: Reg, to: usize) {
-        let start = self.here();
-        self.registers(code, [register.number(), 0, 0]);
-        Distance::Near.field().write(&mut self.bytes[start..], to as i64 - start as i64);
+        self.call_at(Target::Address(address));
     }
 
     // Leaving the function.
-
-    /// Leaves the function with a status; the value is in the second result register.
-    pub(crate) fn status(&mut self, status: u64) {
-        self.set(X0.number(), status);
-        self.leave();
-    }
 
     /// Returns nothing, or the integer of this type in the second result register, zero-extended.
     pub(crate) fn give_back(&mut self, ty: Option<Type>) {
         let value = X1.number();
         match ty {
-            None => self.set(value, 0),
+            None => self.set_register(X1, 0),
             Some(Type::I64) => {}
             Some(from) => self.operate(Op::UCAST, Sig { from, ty: Type::I64 }, value, [value, 0]),
         }
-        self.status(Left::Returned.word(0));
-    }
-
-    pub(crate) fn trap(&mut self, code: i64, at: u32) {
-        self.set(X1.number(), at as u64);
-        self.status(Left::Trapped.word(code as u32));
-    }
-
-    /// Leaves a function that other functions of bytecode call, by a trap.
-    pub(crate) fn fail_with(&mut self, code: i64, at: u32) {
-        if self.noted.is_some() {
-            self.set(X0.number(), at as u64);
-        }
-        self.set(X1.number(), code as u64);
-        self.leave_failed();
+        leave_with(self, Left::Returned.word(0));
     }
 
     pub(crate) fn exit(&mut self, to: i64) {
-        self.set(X0.number(), to as u32 as u64);
+        self.set_register(X0, to as u32 as u64);
         // The bytecode may be a hole, so its upper bits are loaded separately.
-        self.set(TEMP.number(), Left::Exited.word(0) | to as u64 >> 32 << 32);
+        self.set_register(TEMP, Left::Exited.word(0) | to as u64 >> 32 << 32);
         self.operate_wide(Op::OR, X0, X0, TEMP);
-        self.leave_unfinished();
-    }
-
-    /// Leaves the function, whose result registers are set.
-    pub(crate) fn leave(&mut self) {
-        if self.is_stencil() {
-            return self.jump_out(OUT);
-        }
-        if self.noted.is_none() {
-            self.land_faults();
-        }
-        self.drop_frame();
-        self.registers(Code::Return, [0; 3]);
-    }
-
-    /// Leaves the function before its end.
-    pub(crate) fn leave_unfinished(&mut self) {
-        match self.is_stencil() {
-            true => self.jump_out(LEFT),
-            false => self.leave(),
-        }
+        leave_unfinished(self);
     }
 }
 

@@ -38,11 +38,6 @@ impl Frame {
     fn saved_bytes(&self) -> u32 {
         (self.saved.len() * 8).next_multiple_of(16)
     }
-
-    /// Sets the offset in the code at which the frame is made.
-    pub(crate) fn start_at(&mut self, lead: u32) {
-        self.lead = lead;
-    }
 }
 
 impl emit::Frame for Frame {
@@ -54,6 +49,18 @@ impl emit::Frame for Frame {
 
     fn enlarged(self, bytes: u32) -> Frame {
         Frame { room: self.room + bytes.next_multiple_of(16), ..self }
+    }
+
+    fn resizable(self) -> Frame {
+        self
+    }
+
+    fn start_at(&mut self, lead: u32) {
+        self.lead = lead;
+    }
+
+    fn has_short_epilogue(&self) -> bool {
+        false
     }
 
     fn write_room(&self, code: &mut [u8]) {
@@ -117,11 +124,9 @@ impl Emitter {
         self.operate_wide(op, SP, SP, TEMP);
     }
 
-    /// Drops the frame, and records an epilogue; the instruction that leaves the function follows.
+    /// Drops the frame.
     pub(crate) fn drop_frame(&mut self) {
         let frame = self.frame;
-        let here = self.here() as u32;
-        self.leaves.push(here);
         let (sp, saved) = (SP.number(), frame.saved_bytes() as i64);
         self.make_room(Op::ADD);
         for (reg, at) in frame.places() {

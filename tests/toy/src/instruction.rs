@@ -174,10 +174,12 @@ pub enum Distance {
     Near,
 }
 
+/// The field of a jump's distance.
+pub(crate) const FAR: Field = Field { bytes: 4, first: 0, width: 26, shift: 2 };
+
 impl DistanceForm for Distance {
     fn field(self) -> Field {
-        let width = if self == Distance::Far { 26 } else { 22 };
-        Field { bytes: 4, first: 0, width, shift: 2 }
+        if self == Distance::Far { FAR } else { Field { width: 22, ..FAR } }
     }
 
     fn base(self) -> u32 {

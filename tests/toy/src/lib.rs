@@ -10,8 +10,8 @@
 //! | `instruction.rs` | the encoding, and where it has constants and distances |
 //! | `machine.rs` | the data that installing code takes |
 //! | `frame.rs` | the stack frame |
-//! | `emit.rs` | the emitter: moves, control flow, the ways out of a function |
-//! | `calls.rs`, `around.rs` | calls, adapters, and the code around stencils |
+//! | `emit.rs` | the emitter: moves and control flow |
+//! | `assembler.rs` | the instructions of which the ways in and out of functions are made |
 //! | `tiles.rs` | the tiles |
 //! | `stubs.rs`, `simulator.rs`, `natives.rs` | in place of assembly and of a processor |
 
@@ -24,8 +24,7 @@ pub mod __private {
     pub use azulejo_macros::*;
 }
 
-mod around;
-mod calls;
+mod assembler;
 pub mod emit;
 pub mod frame;
 pub mod instruction;

@@ -1,9 +1,8 @@
 //! The data that installing code takes on this machine.
 
-use crate::instruction::{Distance, IMMEDIATES};
+use crate::instruction::{FAR, IMMEDIATES};
 use crate::regs::*;
-use azulejo_code::emit::DistanceForm;
-use azulejo_code::machine::{Machine, Registers, Relocation, Unwinding};
+use azulejo_code::machine::{Machine, Registers, Unwinding};
 use azulejo_core::target::Reg;
 
 /// The machine.
@@ -13,7 +12,8 @@ pub static MACHINE: Machine = Machine {
     reach: 1 << 27,
     unit: 4,
     immediates: &IMMEDIATES,
-    relocate,
+    // Distances count from the instruction's start.
+    named: (FAR, 0),
     unwinding: Unwinding {
         dwarf: Reg::number,
         return_address: LINK.number(),
@@ -29,10 +29,3 @@ pub static MACHINE: Machine = Machine {
         for_stencils: [&STENCIL_REGISTERS, &STENCIL_REGISTERS],
     },
 };
-
-/// Distances count from the instruction's start.
-fn relocate(field: Relocation<'_>) {
-    let Relocation { code, place, at, address } = field;
-    let distance = address.wrapping_sub((at + place) as u64) as i64;
-    Distance::Far.field().write(&mut code[place..], distance);
-}

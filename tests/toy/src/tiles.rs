@@ -2,6 +2,7 @@
 
 use crate::instruction::{Code, Word};
 use crate::regs::*;
+use azulejo_code::emit::leave::*;
 use azulejo_core::vocab::{Class, Op, Sig, Type};
 use azulejo_macros::{tile, tileset};
 
@@ -29,7 +30,7 @@ tile! {
     addr: (addr reg $o) -> reg, 2 => |cx, t| cx.add(t.out(), t.reg(0), t.imm(0)),
     idx: (idx reg reg $s) -> reg, 4 => |cx, t| {
         let temp = TEMP.number();
-        cx.set(temp, t.imm(0) as u64);
+        cx.constant(temp, t.imm(0) as u64);
         cx.operate(Op::MUL, WIDE, temp, [t.reg(1), temp]);
         cx.operate(Op::ADD, WIDE, t.out(), [t.reg(0), temp]);
     },
@@ -44,8 +45,8 @@ tile! {
         cx.word(Word::of(Code::Atomic, [t.out(), t.reg(0), t.reg(2)]).operator(Op::ATOMIC_CAS).typed(t.sig));
     },
     // constants
-    constant: (const.$t:int $c) -> reg, 2 => |cx, t| cx.set(t.out(), t.sig.ty.truncate(t.imm(0) as u64)),
-    constant_float: (const.$t:float $c) -> num, 4 => |cx, t| cx.constant(t.out(), t.sig.ty.truncate(t.imm(0) as u64)),
+    constant: (const.$t:int $c) -> reg, 2 => |cx, t| cx.constant(t.out(), t.sig.ty.truncate(t.imm(0) as u64)),
+    constant_float: (const.$t:float $c) -> num, 4 => |cx, t| cx.float_constant(t.out(), t.sig.ty.truncate(t.imm(0) as u64)),
     copy: (copy.$t:int reg) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), t.reg(0)),
     copy_float: (copy.$t:float num) -> num, 1 => |cx, t| cx.transfer(Class::Float, t.out(), t.reg(0)),
     // comparisons, whose result goes to the flag register
@@ -149,15 +150,15 @@ tile! {
         cx.give_back(Some(ty));
     },
     exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.exit(t.imm(0)),
-    trap: (trap $code) -> void, 3 => |cx, t| cx.trap(t.imm(0), t.origin),
-    tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; cx.tail() },
+    trap: (trap $code) -> void, 3 => |cx, t| trap(cx, t.imm(0), t.origin),
+    tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; tail(cx) },
     // words of the engine
     poll: (poll $word) -> reg, 4 => |cx, t| {
-        cx.set(TEMP.number(), t.imm(0) as u64);
+        cx.constant(TEMP.number(), t.imm(0) as u64);
         cx.load(Type::I64, t.out(), TEMP.number(), 0);
     },
     spend: (spend $word) -> reg, 7, early => |cx, t| {
-        cx.set(TEMP.number(), t.imm(0) as u64);
+        cx.constant(TEMP.number(), t.imm(0) as u64);
         cx.load(Type::I64, t.out(), TEMP.number(), 0);
         cx.add(t.out(), t.out(), -1);
         cx.store(Type::I64, TEMP.number(), 0, t.out());
@@ -168,21 +169,21 @@ tile! {
     argument2: (argument2) -> reg, 1 => |cx, t| { let _ = (cx, t); unreachable!("two are passed in registers") },
     argument3: (argument3) -> reg, 1 => |cx, t| { let _ = (cx, t); unreachable!("two are passed in registers") },
     argument4: (argument4) -> reg, 1 => |cx, t| { let _ = (cx, t); unreachable!("two are passed in registers") },
-    argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = cx.argument(t.imm(0)); cx.load(Type::I64, t.out(), SP.number(), at) },
-    frame: (frame) -> reg, 1 => |cx, t| { let start = cx.vm_frame(); cx.add(t.out(), SP.number(), start) },
-    give: (give.i64 reg) -> void, 2, fixed(0 = x0) => |cx, t| { let _ = t; cx.succeed() },
-    fail: (fail $code) -> void, 3 => |cx, t| cx.fail_with(t.imm(0), t.origin),
-    hand_over: (hand_over $f) -> void, 20 => |cx, t| { cx.call_address(t.imm(0) as u64); cx.hand_on() },
+    argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = cx.argument_at(t.imm(0)); cx.load(Type::I64, t.out(), SP.number(), at) },
+    frame: (frame) -> reg, 1 => |cx, t| { let start = cx.room as i64; cx.add(t.out(), SP.number(), start) },
+    give: (give.i64 reg) -> void, 2, fixed(0 = x0) => |cx, t| { let _ = t; succeed(cx) },
+    fail: (fail $code) -> void, 3 => |cx, t| fail_with(cx, t.imm(0), t.origin),
+    hand_over: (hand_over $f) -> void, 20 => |cx, t| { cx.call_address(t.imm(0) as u64); hand_on(cx) },
     // stencils: the registers that are kept from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = x5) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = x6) => |cx, t| { let _ = (cx, t); },
     kept_cu: (kept_cu) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), KEPT[2].number()),
-    hole: (hole $v) -> reg, 1 => |cx, t| cx.set(t.out(), t.imm(0) as u64),
+    hole: (hole $v) -> reg, 1 => |cx, t| cx.constant(t.out(), t.imm(0) as u64),
     cached: (cached.i64) -> reg, 0, entry, fixed(out = x0) => |cx, t| { let _ = (cx, t); },
     cached_float: (cached.$t:float) -> num, 0, entry, fixed(out = f0) => |cx, t| { let _ = (cx, t); },
-    continue_at: (continue reg reg $exit) -> void, 1, fixed(0 = x5), fixed(1 = x6) => |cx, t| cx.continue_at(t.imm(0)),
-    continue_with: (continue_with.$t:int reg reg reg $exit) -> void, 1, fixed(0 = x5), fixed(1 = x6), fixed(2 = x0) => |cx, t| cx.continue_at(t.imm(0)),
-    continue_with_float: (continue_with.$t:float reg reg num $exit) -> void, 1, fixed(0 = x5), fixed(1 = x6), fixed(2 = f0) => |cx, t| cx.continue_at(t.imm(0)),
+    continue_at: (continue reg reg $exit) -> void, 1, fixed(0 = x5), fixed(1 = x6) => |cx, t| continue_at(cx, t.imm(0)),
+    continue_with: (continue_with.$t:int reg reg reg $exit) -> void, 1, fixed(0 = x5), fixed(1 = x6), fixed(2 = x0) => |cx, t| continue_at(cx, t.imm(0)),
+    continue_with_float: (continue_with.$t:float reg reg num $exit) -> void, 1, fixed(0 = x5), fixed(1 = x6), fixed(2 = f0) => |cx, t| continue_at(cx, t.imm(0)),
     continue_to: (continue_to reg reg reg) -> void, 1, fixed(0 = x5), fixed(1 = x6) => |cx, t| cx.registers(Code::JumpTo, [t.reg(2), 0, 0]),
     // calls: the allocator has put everything in place
     call: (call.$t:int $f) -> reg, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
@@ -191,9 +192,9 @@ tile! {
     call_float_reg: (call.$t:float reg) -> num, 20 => |cx, t| cx.registers(Code::Call, [t.reg(0), 0, 0]),
     callv: (callv $f) -> void, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
     callv_reg: (callv reg) -> void, 20 => |cx, t| cx.registers(Code::Call, [t.reg(0), 0, 0]),
-    call_or_fail: (call_or_fail.i64 $f) -> reg, 20 => |cx, t| { cx.call_address(t.imm(0) as u64); cx.expect_result(t) },
-    invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.set(X1.number(), t.imm(0) as u64); cx.invoke(t, 1) },
-    invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = x1) => |cx, t| cx.invoke(t, 2),
-    invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.set(X1.number(), t.imm(0) as u64); cx.invoke_from_memory(t) },
-    invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = x1) => |cx, t| cx.invoke_from_memory(t),
+    call_or_fail: (call_or_fail.i64 $f) -> reg, 20 => |cx, t| { cx.call_address(t.imm(0) as u64); expect_result(cx, t.origin) },
+    invoke: (invoke.i64 $f) -> reg, 20 => |cx, t| { cx.constant(X1.number(), t.imm(0) as u64); invoke(cx, t.operands() - 1, t.origin) },
+    invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = x1) => |cx, t| invoke(cx, t.operands() - 2, t.origin),
+    invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.constant(X1.number(), t.imm(0) as u64); invoke_from_memory(cx, t.origin) },
+    invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = x1) => |cx, t| invoke_from_memory(cx, t.origin),
 }

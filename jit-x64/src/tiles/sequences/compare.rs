@@ -1,10 +1,16 @@
 //! Sequences that set flags.
 
 use crate::emit::{Cond, Emitter, Tile};
-use crate::encode::{Alu, Immediate, Mem, Rm, Sse};
+use crate::encode::{Alu, Immediate, Operand, Rm, Sse};
 use azulejo_core::vocab::Type;
 
-pub(in crate::tiles) fn compare(cx: &mut Emitter, t: &Tile<'_>, a: u8, b: impl Into<Rm>, condition: Cond) {
+pub(in crate::tiles) fn compare(
+    cx: &mut Emitter,
+    t: &Tile<'_>,
+    a: impl Into<Rm>,
+    b: impl Into<Operand>,
+    condition: Cond,
+) {
     cx.alu(Alu::Cmp, t.sig.from, a, b);
     cx.flag(condition);
 }
@@ -18,24 +24,14 @@ pub(in crate::tiles) fn compare_const(cx: &mut Emitter, t: &Tile<'_>, a: u8, imm
     cx.flag(condition);
 }
 
-pub(in crate::tiles) fn compare_mem_const(cx: &mut Emitter, t: &Tile<'_>, a: Mem, imm: i64, condition: Cond) {
-    cx.alu(Alu::Cmp, t.sig.from, a, Immediate(imm));
-    cx.flag(condition);
-}
-
-pub(in crate::tiles) fn test(cx: &mut Emitter, t: &Tile<'_>, a: u8, b: impl Into<Rm>, condition: Cond) {
-    cx.alu(Alu::Test, t.sig.from, b, a);
-    cx.flag(condition);
-}
-
-pub(in crate::tiles) fn test_const(
+pub(in crate::tiles) fn test(
     cx: &mut Emitter,
     t: &Tile<'_>,
     a: impl Into<Rm>,
-    imm: i64,
+    b: impl Into<Operand>,
     condition: Cond,
 ) {
-    cx.alu(Alu::Test, t.sig.from, a, Immediate(imm));
+    cx.alu(Alu::Test, t.sig.from, a, b);
     cx.flag(condition);
 }
 

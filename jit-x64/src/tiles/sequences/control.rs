@@ -1,42 +1,11 @@
-//! Users of flags, and exits from the function.
+//! Users of flags, and exits from the function. Most exits are in `azulejo_code::emit::leave`.
 
 use crate::emit::{Emitter, Tile};
 use crate::encode::Alu;
-use crate::ending::{Ending, ends_as_before};
-use crate::frame::{leave, leave_failed, leave_unfinished};
 use crate::regs::{RAX, RDX};
-use azulejo_code::emit::NEXT;
+use azulejo_code::emit::leave::{leave_unfinished, leave_with};
 use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Type;
-
-/// Leaves the function with a status; the value is in `rdx`.
-pub(in crate::tiles) fn leave_with(cx: &mut Emitter, status: u64) {
-    match status {
-        0 => cx.alu(Alu::Xor, Type::I32, RAX.number(), RAX.number()),
-        _ => cx.mov_imm(RAX.number(), status),
-    }
-    leave(cx);
-}
-
-/// Leaves the function by a trap at a bytecode.
-pub(in crate::tiles) fn trap(cx: &mut Emitter, code: i64, at: u32) {
-    let status = Left::Trapped.word(code as u32);
-    cx.mov_imm(RDX.number(), at as u64);
-    if !ends_as_before(cx, Ending::WithStatus(status)) {
-        leave_with(cx, status);
-    }
-}
-
-/// Leaves a function that other functions of bytecode call, by a trap.
-pub(in crate::tiles) fn fail_with(cx: &mut Emitter, code: i64, at: u32) {
-    if cx.noted.is_some() {
-        cx.mov_imm(RAX.number(), at as u64);
-    }
-    if !ends_as_before(cx, Ending::Failed(code as u64)) {
-        cx.mov_imm(RDX.number(), code as u64);
-        leave_failed(cx);
-    }
-}
 
 /// Leaves the function before its end, through the exit `to`.
 pub(in crate::tiles) fn exit(cx: &mut Emitter, to: i64) {
@@ -78,11 +47,4 @@ pub(in crate::tiles) fn choose_float(cx: &mut Emitter, t: &Tile<'_>) {
     let condition = cx.condition();
     let (out, so) = (t.out(), t.reg(0));
     cx.only_if(condition, |cx| cx.movaps(out, so));
-}
-
-/// In a stencil: ends the block with an exit to another bytecode.
-pub(in crate::tiles) fn continue_at(cx: &mut Emitter, exit: i64) {
-    if exit as u32 != NEXT || !cx.falls_through {
-        cx.jump_out(exit as u32);
-    }
 }

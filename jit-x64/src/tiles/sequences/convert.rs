@@ -5,15 +5,21 @@ use crate::encode::{Alu, Bits, CL, Immediate, Shift, Sse, Unary};
 use crate::regs::RCX;
 use azulejo_core::vocab::Type;
 
+/// Extends a value with its sign or with zeros.
+pub(super) fn extend(cx: &mut Emitter, signed: bool, (from, to): (Type, Type), dst: u8, src: u8) {
+    match signed {
+        true => cx.movsx(from, to, dst, src),
+        false => cx.movzx(from, dst, src),
+    }
+}
+
 /// Extends a value, or takes its low bits.
 pub(in crate::tiles) fn widen(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
     let (from, to) = (t.sig.from, t.sig.ty);
     if from.bits() > to.bits() {
         cx.mov(t.out(), t.reg(0));
-    } else if signed {
-        cx.movsx(from, to, t.out(), t.reg(0));
     } else {
-        cx.movzx(from, t.out(), t.reg(0));
+        extend(cx, signed, (from, to), t.out(), t.reg(0));
     }
 }
 
@@ -24,10 +30,7 @@ pub(in crate::tiles) fn signed_to_float(cx: &mut Emitter, t: &Tile<'_>, from: u8
 }
 
 pub(in crate::tiles) fn narrow_to_float(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
-    match signed {
-        true => cx.movsx(t.sig.from, Type::I64, t.temp(0), t.reg(0)),
-        false => cx.movzx(t.sig.from, t.temp(0), t.reg(0)),
-    }
+    extend(cx, signed, (t.sig.from, Type::I64), t.temp(0), t.reg(0));
     signed_to_float(cx, t, t.temp(0), Type::I64);
 }
 

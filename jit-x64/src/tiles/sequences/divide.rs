@@ -1,5 +1,6 @@
 //! Division, high products and counting bits. Divisors have been checked: they are not zero, and the quotient fits.
 
+use super::convert::extend;
 use crate::emit::{Cond, Emitter, Tile};
 use crate::encode::{Alu, BitCount, Immediate, Shift, Unary};
 use crate::regs::{RAX, RDX};
@@ -39,51 +40,45 @@ pub(in crate::tiles) fn divide_unsigned(cx: &mut Emitter, t: &Tile<'_>, divisor:
 /// Operands of 8 and 16 bits are divided as 32.
 pub(in crate::tiles) fn divide_narrow(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
     let (ty, divisor) = (t.sig.ty, t.temp(0));
-    if signed {
-        cx.movsx(ty, Type::I32, divisor, t.reg(1));
-        cx.movsx(ty, Type::I32, EAX, EAX);
-        spread_sign(cx, Type::I32);
-        cx.unary(Unary::Idiv, Type::I32, divisor);
-    } else {
-        cx.movzx(ty, divisor, t.reg(1));
-        cx.movzx(ty, EAX, EAX);
-        cx.alu(Alu::Xor, Type::I32, EDX, EDX);
-        cx.unary(Unary::Div, Type::I32, divisor);
+    extend(cx, signed, (ty, Type::I32), divisor, t.reg(1));
+    extend(cx, signed, (ty, Type::I32), EAX, EAX);
+    match signed {
+        true => spread_sign(cx, Type::I32),
+        false => cx.alu(Alu::Xor, Type::I32, EDX, EDX),
     }
+    cx.unary(if signed { Unary::Idiv } else { Unary::Div }, Type::I32, divisor);
 }
 
 /// The upper half of a product of 8 or 16 bits, computed from the whole product.
 pub(in crate::tiles) fn high_narrow(cx: &mut Emitter, t: &Tile<'_>, signed: bool) {
     let (ty, out, temp) = (t.sig.ty, t.out(), t.temp(0));
-    for (to, operand) in [(out, t.reg(0)), (temp, t.reg(1))] {
-        match signed {
-            true => cx.movsx(ty, Type::I32, to, operand),
-            false => cx.movzx(ty, to, operand),
-        }
-    }
+    extend(cx, signed, (ty, Type::I32), out, t.reg(0));
+    extend(cx, signed, (ty, Type::I32), temp, t.reg(1));
     cx.imul(Type::I32, out, temp);
     cx.shift(Shift::Shr, Type::I32, out, Immediate(ty.bits() as i64));
 }
 
-pub(in crate::tiles) fn leading_zeros(cx: &mut Emitter, t: &Tile<'_>) {
+/// Counts bits; a narrow operand is zero-extended.
+pub(in crate::tiles) fn count_bits(cx: &mut Emitter, t: &Tile<'_>, count: BitCount) {
     let (ty, out) = (t.sig.ty, t.out());
     if ty.bits() >= 32 {
-        return cx.count_bits(BitCount::Lzcnt, ty, out, t.reg(0));
+        return cx.count_bits(count, ty, out, t.reg(0));
     }
     cx.movzx(ty, out, t.reg(0));
-    cx.count_bits(BitCount::Lzcnt, Type::I32, out, out);
-    cx.alu(Alu::Sub, Type::I32, out, Immediate(32 - ty.bits() as i64));
+    cx.count_bits(count, Type::I32, out, out);
+}
+
+pub(in crate::tiles) fn leading_zeros(cx: &mut Emitter, t: &Tile<'_>) {
+    count_bits(cx, t, BitCount::Lzcnt);
+    if t.sig.ty.bits() < 32 {
+        cx.alu(Alu::Sub, Type::I32, t.out(), Immediate(32 - t.sig.ty.bits() as i64));
+    }
 }
 
 /// `bsr` returns the number of the highest set bit, and nothing for zero.
 pub(in crate::tiles) fn leading_zeros_by_scan(cx: &mut Emitter, t: &Tile<'_>) {
-    let (ty, out, bits) = (t.sig.ty, t.out(), t.sig.ty.bits() as i64);
-    if bits >= 32 {
-        cx.count_bits(BitCount::Bsr, ty, out, t.reg(0));
-    } else {
-        cx.movzx(ty, out, t.reg(0));
-        cx.count_bits(BitCount::Bsr, Type::I32, out, out);
-    }
+    let (out, bits) = (t.out(), t.sig.ty.bits() as i64);
+    count_bits(cx, t, BitCount::Bsr);
     let found = cx.skip(Cond::Ne);
     cx.mov_imm(out, 2 * bits as u64 - 1);
     cx.land(found);
@@ -103,15 +98,6 @@ pub(in crate::tiles) fn trailing_zeros_by_scan(cx: &mut Emitter, t: &Tile<'_>) {
         cx.alu(Alu::Or, Type::I32, out, Immediate(1 << bits));
         cx.count_bits(BitCount::Bsf, Type::I32, out, out);
     }
-}
-
-pub(in crate::tiles) fn count_ones(cx: &mut Emitter, t: &Tile<'_>) {
-    let (ty, out) = (t.sig.ty, t.out());
-    if ty.bits() >= 32 {
-        return cx.count_bits(BitCount::Popcnt, ty, out, t.reg(0));
-    }
-    cx.movzx(ty, out, t.reg(0));
-    cx.count_bits(BitCount::Popcnt, Type::I32, out, out);
 }
 
 /// Counts the set bits of pairs, of fours, of eights, then adds all of them by a multiplication.
