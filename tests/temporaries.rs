@@ -113,7 +113,7 @@ mod handed_over {
             shape: &shape,
             unit: std::ptr::null(),
             temporaries: Some(FIRST),
-            slow_paths: &NO_SLOW_PATHS,
+            slow_paths: &azulejo::__private::core::ir::slow_paths::NO_SLOW_PATHS,
             budget: None,
         };
         let compiled = compiler.baseline(&function, Linkage::default(), &mut Blind).expect("it compiles");
