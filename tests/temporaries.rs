@@ -6,7 +6,6 @@
 use azulejo::__private::core::check::temporaries::temporaries;
 use azulejo::__private::core::verify::{Fault, VerifyError, verify};
 use azulejo::prelude::*;
-use azulejo_core::ir::slow_paths::NO_SLOW_PATHS;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Op {
