@@ -1,8 +1,8 @@
 //! Slow paths, `(slow …)`: every tier has the same results, the optimizer leaves out those that have never run, and functions
 //! whose slow paths run after all are compiled anew a few times, and no more.
 
+use azulejo::Trap;
 use azulejo::prelude::*;
-use azulejo::{Statistics, Trap};
 
 /// What a program has at hand: numbers, and the log of its slow paths.
 struct Vm {
@@ -190,6 +190,7 @@ fn what_is_slow_throughout_runs_everywhere() {
 #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
 mod speculation {
     use super::*;
+    use azulejo::Statistics;
 
     fn hot() -> Engine<Op> {
         Engine::<Op>::builder().thresholds(10, 100).build()
