@@ -98,11 +98,13 @@ static TEMPLATES: &[&Template] = &[
         steps: &[Step::Constant { operand: 1, ty: Type::I64 }, Step::Write { operand: 0, value: 0 }],
         blocks: 1,
         guarded: None,
+        kinds: &[],
     },
     &Template {
         steps: &[read(1, Type::I64), read(2, Type::I64), ADD_I64, Step::Write { operand: 0, value: 2 }],
         blocks: 1,
         guarded: None,
+        kinds: &[],
     },
     &Template {
         steps: &[
@@ -116,8 +118,14 @@ static TEMPLATES: &[&Template] = &[
         ],
         blocks: 3,
         guarded: None,
+        kinds: &[],
     },
-    &Template { steps: &[read(0, Type::I64), Step::Return { value: Some(0) }], blocks: 1, guarded: None },
+    &Template {
+        steps: &[read(0, Type::I64), Step::Return { value: Some(0) }],
+        blocks: 1,
+        guarded: None,
+        kinds: &[],
+    },
     &Template {
         steps: &[
             read(0, Type::I64),
@@ -129,6 +137,7 @@ static TEMPLATES: &[&Template] = &[
         ],
         blocks: 3,
         guarded: None,
+        kinds: &[],
     },
     &Template {
         steps: &[
@@ -139,23 +148,27 @@ static TEMPLATES: &[&Template] = &[
         ],
         blocks: 1,
         guarded: None,
+        kinds: &[],
     },
     &Template {
         steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }],
         blocks: 1,
         guarded: None,
+        kinds: &[],
     },
     &Template {
         steps: &[read(0, Type::I64), read(1, Type::I64), ADD_I64, Step::Write { operand: 2, value: 2 }],
         blocks: 1,
         guarded: None,
+        kinds: &[],
     },
     &Template {
         steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }],
         blocks: 1,
         guarded: None,
+        kinds: &[],
     },
-    &Template { steps: &[Step::Goto { operand: 0 }], blocks: 1, guarded: None },
+    &Template { steps: &[Step::Goto { operand: 0 }], blocks: 1, guarded: None, kinds: &[] },
     &Template {
         steps: &[
             read(1, Type::F64),
@@ -164,6 +177,7 @@ static TEMPLATES: &[&Template] = &[
         ],
         blocks: 1,
         guarded: None,
+        kinds: &[],
     },
 ];
 

@@ -274,6 +274,13 @@ impl Evaluation<'_, '_> {
             Op::CU => return Ok(self.machine.unit),
             Op::LOCAL => return Ok(self.machine.frame),
             Op::CONST => return Ok(data.imm),
+            Op::IS | Op::UNBOX | Op::BOX => {
+                let formula = self.graph.kinds[data.imm as usize].formula(data.op);
+                return match formula.evaluate(self.graph.vocab, operands[0]) {
+                    Some(value) => Ok(value),
+                    None => self.violation(node, "has no reference meaning"),
+                };
+            }
             _ => {}
         }
         let info = self.graph.vocab.info(data.op);

@@ -6,7 +6,7 @@
 
 use super::Violation;
 use super::dominance::{Dominance, Point};
-use crate::ir::graph::{Access, CallTarget, Graph};
+use crate::ir::graph::{Access, CallTarget, Graph, NodeData};
 use crate::ir::index::{Block, Node};
 use crate::vocab::op::{Key, Kind};
 use crate::vocab::{Op, Props, Trap, Type};
@@ -212,7 +212,7 @@ impl Judge<'_> {
     fn types(&mut self, node: Node) {
         let data = *self.graph.node(node);
         let info = self.graph.vocab.info(data.op);
-        if !info.allows(data.sig) || !info.props.intersects(Props::GRAPH | Props::STENCIL) {
+        if !info.allows(data.sig) || !info.props.intersects(Props::GRAPH | Props::STENCIL | Props::KINDS) {
             self.wrong(node, format!("{:?} on {} and {} means nothing", data.op, data.sig.from, data.sig.ty));
             return;
         }
@@ -260,11 +260,21 @@ impl Judge<'_> {
         }
     }
 
+    /// Whether the number of a kind fits an operator on kinds and its types.
+    fn is_kind(&self, data: &NodeData) -> bool {
+        self.graph.kinds.get(data.imm as usize).is_some_and(|kind| match data.op {
+            Op::UNBOX => data.sig.ty == kind.ty,
+            Op::BOX => data.sig.from == kind.ty,
+            _ => true,
+        })
+    }
+
     fn constant_fits(&self, node: Node) -> bool {
         let data = self.graph.node(node);
         match data.op {
             Op::CONST => data.imm == data.sig.ty.truncate(data.imm),
             Op::ADDR => data.imm as i64 == data.imm as i32 as i64,
+            Op::IS | Op::UNBOX | Op::BOX => self.is_kind(&data),
             Op::IDX => matches!(data.imm, 1 | 2 | 4 | 8),
             op if self.graph.vocab.info(op).is_call() => (data.imm as usize) < self.graph.calls.len(),
             op if self.graph.vocab.info(op).props.contains(Props::ACCESS) => match Access::of(data.imm) {

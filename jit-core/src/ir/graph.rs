@@ -6,6 +6,7 @@
 //! truncated to their type.
 
 use super::index::{Block, List, Node};
+use super::kinds::ValueKind;
 use super::template::Signature;
 use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
 
@@ -19,7 +20,7 @@ pub struct NodeData {
     /// Its operands, in [`Graph::links`].
     pub inputs: List,
     /// Its constant: the bits of a `const`, the offset of an `addr`, the scale of an `idx`, the index in [`Graph::calls`] of a
-    /// call, the code of a `trap`, the bytecode index of an `exit_at`, the [`Access`] of a load or store.
+    /// call, the number in [`Graph::kinds`] of an `is`, `unbox` or `box`, the code of a `trap`, the bytecode index of an `exit_at`, the [`Access`] of a load or store.
     pub imm: u64,
     /// The block that it is pinned in; `NONE` while it floats.
     pub block: Block,
@@ -169,6 +170,8 @@ pub struct CallData {
 pub struct Graph {
     /// The vocabulary of its operators.
     pub vocab: Vocabulary,
+    /// The kinds of values that `is`, `unbox` and `box` are about, by number.
+    pub kinds: &'static [ValueKind],
     /// Every node, including dead ones.
     pub nodes: Vec<NodeData>,
     /// Every block; the first is the entry and has no predecessors.
@@ -188,12 +191,13 @@ impl Graph {
     /// A graph without blocks.
     pub fn new(vocab: Vocabulary) -> Graph {
         let (nodes, blocks, links, calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Graph { vocab, nodes, blocks, links, calls, spare: Vec::new() }
+        Graph { vocab, kinds: &[], nodes, blocks, links, calls, spare: Vec::new() }
     }
 
     /// Empties the graph and keeps its memory.
     pub fn clear(&mut self, vocab: Vocabulary) {
         self.vocab = vocab;
+        self.kinds = &[];
         self.nodes.clear();
         // Each block is handed out again in this order, so that its lists already have about the capacity that they need.
         self.spare.extend(self.blocks.drain(..).rev());

@@ -5,6 +5,7 @@
 //! block but the last. After the last step, control falls through to the next bytecode unless that step leaves the template.
 
 use super::graph::Effect;
+use super::kinds::{self, ValueKind};
 use crate::vocab::{Op, Sig, Type};
 
 /// A value of a template, by number.
@@ -311,6 +312,8 @@ pub struct Template {
     /// The variant for code whose accesses in `(within …)` may fault: it lacks the comparisons. `None` if there are no such
     /// accesses.
     pub guarded: Option<&'static Template>,
+    /// The kinds of values that `is`, `unbox` and `box` in this template are about, by number. Empty if it has none of these.
+    pub kinds: &'static [ValueKind],
 }
 
 impl Template {
@@ -350,6 +353,22 @@ impl Template {
             at += 1;
         }
         with
+    }
+
+    /// Panics unless all templates that use kinds of values use the same ones.
+    pub const fn assert_same_kinds<const N: usize>(templates: &[&Template; N]) {
+        let (mut set, mut at): (&[ValueKind], _) = (&[], 0);
+        while at < N {
+            let kinds = templates[at].kinds;
+            assert!(
+                set.is_empty() || kinds.is_empty() || kinds::are_alike(set, kinds),
+                "the templates of one enum use different sets of kinds; share one with `template_macros!`"
+            );
+            if set.is_empty() {
+                set = kinds;
+            }
+            at += 1;
+        }
     }
 
     /// The template for code in which accesses may fault.

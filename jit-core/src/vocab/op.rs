@@ -133,6 +133,8 @@ bitflags! {
         const CALLED = 1 << 11;
         /// Only the graph of a stencil may contain the operator; without `GRAPH`, only until placeholders are put into its holes.
         const STENCIL = 1 << 10;
+        /// Only a graph whose [kinds](crate::ir::kinds) have not been lowered yet may contain the operator.
+        const KINDS = 1 << 15;
         /// A node's constant says how it accesses memory: an [`Access`](crate::ir::graph::Access). `READS` and `WRITES` say
         /// what an ordinary access does.
         const ACCESS = 1 << 12;

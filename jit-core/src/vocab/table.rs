@@ -321,6 +321,12 @@ operator_table! {
     FAIL "fail" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS CALLED], (none);
     HAND_OVER "hand_over" (Args) [] -> Void, Key::None, NONE, None, [READS WRITES GRAPH ENDS CALLED], (none);
 
+    // Operators on values of a kind, whose number is the constant: whether a boxed value is of the kind, the value in a box of the
+    // kind, and the box of a value. They become other operators before anything else is done with a graph.
+    IS "is" (Ptr) [Code] -> Flag, Key::None, NONE, None, [PURE KINDS], (none);
+    UNBOX "unbox" (Ptr) [Code] -> Same, Key::Result, VALUE, None, [PURE KINDS], (none);
+    BOX "box" (Same) [Code] -> Ptr, Key::Operand, VALUE, None, [PURE KINDS], (none);
+
     // Operators of stencils, in which an opcode's operands are holes. The machine's own pointers are kept in registers
     // from bytecode to bytecode, and so is a value that the next bytecode may need.
     HOLE "hole" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);

@@ -182,7 +182,7 @@ fn placeholder(row: &Row, description: &Description, kept: &Kept) -> TokenStream
         // SAFETY: it is never run, because the crate does not compile.
         #implementation {
             const TEMPLATE: &'static #core::template::Template =
-                &#core::template::Template { steps: &[], blocks: 1, guarded: ::core::option::Option::None };
+                &#core::template::Template { steps: &[], blocks: 1, guarded: ::core::option::Option::None, kinds: &[] };
 
             unsafe fn run(
                 _: &#path,

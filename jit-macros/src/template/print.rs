@@ -21,7 +21,7 @@ pub(super) fn template(template: &Template, kept: &Kept) -> TokenStream {
         None => quote!(::core::option::Option::None),
     };
     let blocks = number(template.blocks);
-    quote! { __template::Template { steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded } }
+    quote! { __template::Template { steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded, kinds: &[] } }
 }
 
 pub(super) fn sig(sig: Sig) -> TokenStream {

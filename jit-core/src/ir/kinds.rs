@@ -1,0 +1,101 @@
+//! Kinds of values: how a dynamic language packs numbers, pointers and the like into words of 64 bits.
+//!
+//! A word that may be of any kind is *boxed*. A bytecode type may have one set of kinds, which `kinds { … }` declares in
+//! `template!`. For each kind there are three [`Formula`]s: whether a boxed value is of the kind, the value in a box of the kind, and the
+//! box of a value.
+//!
+//! **Invariant:** the author of a set of kinds promises three laws, on which `pass::kinds` relies.
+//!
+//! - The box of a value is of its kind.
+//! - What is in the box of a value is this value. If both are NaNs, their bits may differ.
+//! - No boxed value is of two kinds.
+
+use super::template::Ref;
+use crate::vocab::{Op, Sig, Type, Vocabulary};
+
+/// A kind of values.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueKind {
+    /// Its name.
+    pub name: &'static str,
+    /// The type of its values outside of boxes; `Void` if there is only one value, so that there is nothing to take out.
+    pub ty: Type,
+    /// Whether a boxed value is of this kind: from 64 bits to a flag.
+    pub is: Formula,
+    /// The value in a box of this kind; empty if `ty` is `Void`.
+    pub unbox: Formula,
+    /// The box of a value; empty if `ty` is `Void`.
+    pub make_box: Formula,
+}
+
+impl ValueKind {
+    /// The formula that an operator on kinds stands for: `is`, `unbox` or `box`.
+    ///
+    /// # Panics
+    ///
+    /// If it is another operator.
+    pub fn formula(&self, op: Op) -> Formula {
+        match op {
+            Op::IS => self.is,
+            Op::UNBOX => self.unbox,
+            Op::BOX => self.make_box,
+            _ => panic!("{op:?} is no operator on kinds"),
+        }
+    }
+}
+
+/// An expression without effects over one value, its argument.
+#[derive(Clone, Copy, Debug)]
+pub struct Formula {
+    /// The operators in order. Value 0 is the argument, and each operator defines the next value. The last value is the result.
+    pub terms: &'static [Term],
+}
+
+/// An operator in a [`Formula`].
+#[derive(Clone, Copy, Debug)]
+pub struct Term {
+    /// The operator.
+    pub op: Op,
+    /// Its types.
+    pub sig: Sig,
+    /// Its operands, by number.
+    pub inputs: &'static [Ref],
+    /// Its constant, if it has one.
+    pub imm: i64,
+}
+
+impl Formula {
+    /// Computes the result from the bits of the argument; `None` if one of the operators has no reference meaning.
+    pub fn evaluate(self, vocab: Vocabulary, argument: u64) -> Option<u64> {
+        let mut values = vec![argument];
+        for term in self.terms {
+            let mut operands: Vec<u64> = term.inputs.iter().map(|input| values[*input as usize]).collect();
+            operands.push(term.imm as u64);
+            values.push(vocab.evaluate(term.op, term.sig, &operands)?.ok()?);
+        }
+        values.last().copied()
+    }
+}
+
+/// Whether two sets of kinds have the same names in the same order.
+pub(super) const fn are_alike(one: &[ValueKind], other: &[ValueKind]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < one.len() {
+        let (one, other) = (one[at].name.as_bytes(), other[at].name.as_bytes());
+        if one.len() != other.len() {
+            return false;
+        }
+        let mut byte = 0;
+        while byte < one.len() {
+            if one[byte] != other[byte] {
+                return false;
+            }
+            byte += 1;
+        }
+        at += 1;
+    }
+    true
+}
