@@ -102,7 +102,7 @@ fn rewrite() {
 fn represent() {
     let mut scratch = pass::represent::Scratch::default();
     keeps_meaning("represent", |graph| {
-        pass::represent::represent(&mut scratch, graph);
+        pass::represent::represent(&mut scratch, graph, &[]);
     });
 }
 

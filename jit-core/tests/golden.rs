@@ -82,7 +82,7 @@ fn forward() {
 fn represent() {
     let mut scratch = pass::represent::Scratch::default();
     golden("represent", |mut graph| {
-        pass::represent::represent(&mut scratch, &mut graph);
+        pass::represent::represent(&mut scratch, &mut graph, &[]);
         assert_eq!(check::graph::graph(&graph), [], "{}", print::graph(&graph));
         print::graph(&graph)
     });

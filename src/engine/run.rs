@@ -321,15 +321,15 @@ impl<B: Bytecode> Engine<B> {
         is_miss: bool,
     ) -> Result<End, Error> {
         self.look_for_stop(function, at)?;
-        let resume = if is_miss { self.handle_miss(function) } else { self.handle_exit(function, at) };
+        let resume = if is_miss { self.handle_miss(function, at) } else { self.handle_exit(function, at) };
         self.run_on(function, context, slots, at, resume)
     }
 
     /// Handles an exit in front of a slow path that was left out. After a few of them the code is discarded: what is compiled
     /// next has the slow paths that have run by then.
-    fn handle_miss(&self, function: &Function<B>) -> Resume {
+    fn handle_miss(&self, function: &Function<B>, at: u32) -> Resume {
         self.counts.missed();
-        if function.body().speculation.note_miss() {
+        if function.body().speculation.note_miss(at) {
             self.discard_optimized(function);
         }
         Resume::Interpreter
@@ -374,7 +374,7 @@ impl<B: Bytecode> Engine<B> {
                 Some(Status::Missed { at: next }) => {
                     at = next;
                     self.look_for_stop(function, at)?;
-                    resume = self.handle_miss(function);
+                    resume = self.handle_miss(function, at);
                 }
                 Some(Status::Exited { at: next }) => {
                     at = next;

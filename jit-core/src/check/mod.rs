@@ -7,6 +7,7 @@ pub mod evaluate;
 pub mod execute;
 mod faults;
 pub mod graph;
+pub mod kinds;
 pub mod placeholders;
 pub mod rules;
 pub mod schedule;

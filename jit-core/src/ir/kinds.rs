@@ -44,6 +44,69 @@ impl ValueKind {
     }
 }
 
+/// A set of kinds: those that a value may be of. One more member stands for all values that are of no kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KindMask(u32);
+
+impl KindMask {
+    /// No kind: the value does not exist.
+    pub const EMPTY: KindMask = KindMask(0);
+    /// Nothing is known of the value.
+    pub const ANY: KindMask = KindMask(u32::MAX);
+    /// The value is of no kind.
+    pub const NO_KIND: KindMask = KindMask(1 << MAX_KINDS);
+
+    /// This kind alone.
+    pub const fn only(kind: u64) -> KindMask {
+        KindMask(1 << kind)
+    }
+
+    /// All but this kind.
+    pub const fn but(kind: u64) -> KindMask {
+        KindMask(!(1 << kind))
+    }
+
+    /// The kinds that are in both sets.
+    pub const fn and(self, other: KindMask) -> KindMask {
+        KindMask(self.0 & other.0)
+    }
+
+    /// The kinds that are in one of the sets.
+    pub const fn or(self, other: KindMask) -> KindMask {
+        KindMask(self.0 | other.0)
+    }
+
+    /// Whether a value is of this kind, if the set decides that.
+    pub fn says(self, kind: u64) -> Option<bool> {
+        match self.and(KindMask::only(kind)) {
+            KindMask::EMPTY => Some(false),
+            _ if self == KindMask::only(kind) => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The only kind in the set.
+    pub fn single(self) -> Option<u64> {
+        let kind = self.0.trailing_zeros();
+        (self.0.is_power_of_two() && kind < MAX_KINDS).then_some(kind as u64)
+    }
+
+    /// The kind of a boxed value that is a constant.
+    pub fn of_constant(kinds: &[ValueKind], vocab: Vocabulary, bits: u64) -> KindMask {
+        for (number, kind) in kinds.iter().enumerate() {
+            match kind.is.evaluate(vocab, bits) {
+                Some(0) => {}
+                Some(_) => return KindMask::only(number as u64),
+                None => return KindMask::ANY,
+            }
+        }
+        KindMask::NO_KIND
+    }
+}
+
+/// The maximum number of kinds in a set.
+pub const MAX_KINDS: u32 = 31;
+
 /// An expression without effects over one value, its argument.
 #[derive(Clone, Copy, Debug)]
 pub struct Formula {

@@ -1,38 +1,63 @@
-//! What a function's bytecodes have been through: whether the slow path of each has ever run.
+//! What a function's bytecodes have been through: whether the slow path of each has ever run, and whether the optimizer's code
+//! has missed there.
 //!
-//! In: the interpreter and baseline code, which note a slow path when it runs. Out: whether the optimizer compiles it. A slow
-//! path that has never run is an exit there. Entries only change from no to yes, at any time and from any thread.
+//! In: the interpreter and baseline code, which note a slow path when it runs, and the engine, which notes misses. Out: whether the
+//! optimizer compiles the slow path, which is an exit if it has never run, and whether it checks the kinds of values in front of a
+//! loop that starts there. Entries only change from no to yes, at any time and from any thread.
 
 use super::bytecode::Bytecode;
 use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// For each bytecode of a function, whether its slow path has run. Empty if no bytecode has a slow path.
+/// For each bytecode of a function, what is known of its slow path. Empty if no bytecode has a slow path.
 #[derive(Debug)]
-pub struct SlowPaths(Vec<AtomicU8>);
+pub struct SlowPaths {
+    /// Whether the slow path has run.
+    ran: Vec<AtomicU8>,
+    /// Whether code was left there because it lacked a slow path, or because a check in front of a loop failed.
+    missed: Vec<AtomicU8>,
+}
 
 /// The entries of functions without slow paths.
-pub static NO_SLOW_PATHS: SlowPaths = SlowPaths(Vec::new());
+pub static NO_SLOW_PATHS: SlowPaths = SlowPaths { ran: Vec::new(), missed: Vec::new() };
 
 impl SlowPaths {
     /// The entries for this code. No slow path has run yet.
     pub fn of<B: Bytecode>(code: &[B]) -> SlowPaths {
         let has_some = !B::SLOW_PATHS.is_empty() && code.iter().any(|op| B::SLOW_PATHS[op.opcode()]);
         let len = if has_some { code.len() } else { 0 };
-        SlowPaths((0..len).map(|_| AtomicU8::new(0)).collect())
+        let none = || (0..len).map(|_| AtomicU8::new(0)).collect();
+        SlowPaths { ran: none(), missed: none() }
+    }
+
+    /// Whether no bytecode has a slow path.
+    pub fn is_empty(&self) -> bool {
+        self.ran.is_empty()
     }
 
     /// Notes that the slow path of the bytecode at `at` runs.
     #[inline(always)]
     pub fn note(&self, at: u32) {
-        if let Some(entry) = self.0.get(at as usize) {
+        if let Some(entry) = self.ran.get(at as usize) {
             entry.store(1, Relaxed);
         }
     }
 
+    /// Notes that the optimizer's code was left at the bytecode at `at`, for want of a slow path or by a guard.
+    pub fn note_miss(&self, at: u32) {
+        if let Some(entry) = self.missed.get(at as usize) {
+            entry.store(1, Relaxed);
+        }
+    }
+
+    /// Whether the optimizer's code has been left at the bytecode at `at`.
+    pub fn has_missed(&self, at: u32) -> bool {
+        self.missed.get(at as usize).is_some_and(|entry| entry.load(Relaxed) != 0)
+    }
+
     /// Whether the slow path of the bytecode at `at` has ever run.
     pub fn have_run(&self, at: u32) -> bool {
-        self.0.get(at as usize).is_some_and(|entry| entry.load(Relaxed) != 0)
+        self.ran.get(at as usize).is_some_and(|entry| entry.load(Relaxed) != 0)
     }
 
     /// The address of a bytecode's entry, a byte in which code stores a one.
@@ -41,6 +66,6 @@ impl SlowPaths {
     ///
     /// If these are not the entries of that bytecode's function.
     pub fn address(&self, at: u32) -> u64 {
-        (&raw const self.0[at as usize]).expose_provenance() as u64
+        (&raw const self.ran[at as usize]).expose_provenance() as u64
     }
 }

@@ -7,7 +7,7 @@
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
 use super::{
-    Target, allocate, build, chaos, dead, forward, live, place, placeholders, represent, rewrite, tile,
+    Target, allocate, build, chaos, dead, forward, kinds, live, place, placeholders, represent, rewrite, tile,
 };
 use crate::check;
 use crate::error::Error;
@@ -39,6 +39,7 @@ pub struct Compilation {
     /// The places of its values.
     pub assignment: Assignment,
     build: build::BuildScratch,
+    kinds: kinds::Scratch,
     represent: represent::Scratch,
     rewrite: rewrite::Scratch,
     forward: forward::Scratch,
@@ -60,6 +61,7 @@ impl Default for Compilation {
             ranges: Ranges::default(),
             assignment: Assignment::default(),
             build: build::BuildScratch::default(),
+            kinds: kinds::Scratch::default(),
             represent: represent::Scratch::default(),
             rewrite: rewrite::Scratch::default(),
             forward: forward::Scratch::default(),
@@ -93,8 +95,9 @@ impl Compilation {
     }
 
     fn steps_mut(&mut self) -> [&mut Steps; Limits::PASSES.len()] {
-        let Compilation { represent, rewrite, forward, place, tile, allocate, .. } = self;
+        let Compilation { kinds, represent, rewrite, forward, place, tile, allocate, .. } = self;
         [
+            &mut kinds.steps,
             &mut represent.steps,
             &mut rewrite.steps,
             &mut forward.steps,
@@ -116,12 +119,28 @@ impl Compilation {
             self.build.release();
         }
         self.judge_graph("build", target, observer)?;
-        represent::represent(&mut self.represent, &mut self.graph);
+        let masks = kinds::kinds(&mut self.kinds, &mut self.graph);
+        if !self.graph.kinds.is_empty() {
+            judge_graph("kinds", &self.graph, target, observer)?;
+        }
+        represent::represent(&mut self.represent, &mut self.graph, masks);
         if self.graph.nodes.len() >= LONG {
+            self.kinds.release();
             self.represent.release();
         }
         self.judge_graph("represent", target, observer)?;
+        self.lower_kinds(target, observer)?;
         self.graph(target, observer)
+    }
+
+    /// Replaces the operators on kinds of values.
+    fn lower_kinds(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+        if self.graph.kinds.is_empty() {
+            return Ok(());
+        }
+        kinds::lower(&mut self.graph);
+        judge(target, "lower", || check::kinds::kinds(&self.graph), || print::graph(&self.graph))?;
+        self.judge_graph("lower", target, observer)
     }
 
     /// Says which VM registers, besides the arguments, must be zero when a function that others call starts: those for
@@ -146,6 +165,7 @@ impl Compilation {
         let facts = build::stencil(&mut self.build, request, &mut self.graph, values);
         let facts = facts.ok_or(Error::Internal("stencil"))?;
         self.judge_graph("stencil", target, observer)?;
+        self.lower_kinds(target, observer)?;
         self.optimize(target, observer)?;
         placeholders::insert(&mut self.graph, request.constants);
         let may_be_held = request.constants == build::Constants::Held;
@@ -237,7 +257,16 @@ impl Compilation {
         target: &Target<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        observer.graph(pass, &self.graph);
-        judge(target, pass, || check::graph::graph(&self.graph), || print::graph(&self.graph))
+        judge_graph(pass, &self.graph, target, observer)
     }
+}
+
+fn judge_graph(
+    pass: &'static str,
+    graph: &Graph,
+    target: &Target<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    observer.graph(pass, graph);
+    judge(target, pass, || check::graph::graph(graph), || print::graph(graph))
 }

@@ -3,7 +3,9 @@
 //! | pass | makes | judge |
 //! | --- | --- | --- |
 //! | [`build`] | a graph of bytecode, or of one opcode for a stencil | `check::graph` |
+//! | [`kinds`](kinds::kinds) | a graph in which checks of kinds that are decided are gone | `check::graph` |
 //! | [`represent`] | block parameters of the types that they carry | `check::graph` |
+//! | [`lower`](kinds::lower) | formulas in place of operators on kinds | `check::kinds` |
 //! | [`rewrite`] | a smaller graph, by rules, folding and value numbering | `check::graph` |
 //! | [`forward`] | loads replaced by the stored values | `check::graph` |
 //! | [`rewrite`] | the simplifications that forwarding enables | `check::graph` |
@@ -24,6 +26,7 @@ mod compilation;
 pub mod dead;
 pub mod flow;
 pub mod forward;
+pub mod kinds;
 pub mod limits;
 pub mod live;
 pub mod number;

@@ -14,9 +14,22 @@ use crate::ir::schedule::Schedule;
 use crate::ir::tiles::TileList;
 use core::fmt;
 
-/// The stages that an observer sees, in their order; `rewrite` runs a second time after `forward`.
-pub const STAGES: [&str; 10] =
-    ["build", "represent", "rewrite", "forward", "dead", "place", "tile", "live", "allocate", "emit"];
+/// The stages that an observer sees, in their order; `kinds` and `lower` are there only if the bytecode type has kinds of
+/// values, and `rewrite` runs a second time after `forward`.
+pub const STAGES: [&str; 12] = [
+    "build",
+    "kinds",
+    "represent",
+    "lower",
+    "rewrite",
+    "forward",
+    "dead",
+    "place",
+    "tile",
+    "live",
+    "allocate",
+    "emit",
+];
 
 /// Sees each stage's result. The default methods ignore it.
 pub trait Observer {

@@ -11,6 +11,9 @@
 //! - An argument has bits that do not fit the type. This concerns narrow types only: any 64 bits are an `f64`.
 //! - The remaining casts, of integer arguments and for integer uses, run as often as the casts that are removed.
 //!
+//! A parameter that is known to be of one kind of boxed values ([`KindMask`]) is treated alike: it carries what is in the box, and the
+//! box is made from that. Taking a value out of a box is the cast there, and making the box.
+//!
 //! A cast counts as often as its block is expected to run. A floating use counts in the parameter's own block, because it
 //! has no block of its own yet.
 
@@ -18,6 +21,7 @@ use super::flow::FlowGraph;
 use super::limits::Steps;
 use crate::ir::graph::{Graph, Heat, NodeData};
 use crate::ir::index::{Block, List, Node};
+use crate::ir::kinds::{KindMask, ValueKind};
 use crate::vocab::{Op, Sig, Type};
 
 /// How much more often a loop's block runs than the surrounding code, as a power of two.
@@ -53,8 +57,8 @@ impl Scratch {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     node: Node,
-    /// The type it will have; `I64` if it stays an integer.
-    ty: Type,
+    /// How it will carry its values.
+    form: Form,
     /// How often its block runs.
     weight: u64,
     /// How often uses, other than as arguments of blocks, need this type, and how often they need the integer.
@@ -69,11 +73,48 @@ struct Candidate {
 
 const NONE: u32 = u32::MAX;
 
+/// How a parameter carries values of 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    /// As integers of 64 bits.
+    Word,
+    /// As values of this type, whose bits they are, with zeros above.
+    Typed(Type),
+    /// As what is in boxes of the kind with this number.
+    InBox(u64),
+}
+
+impl Form {
+    fn ty(self, kinds: &[ValueKind]) -> Type {
+        match self {
+            Form::Word => Type::I64,
+            Form::Typed(ty) => ty,
+            Form::InBox(kind) => kinds[kind as usize].ty,
+        }
+    }
+
+    /// Whether a parameter's values may have this form. All have a type, but boxes may be of other kinds.
+    fn fits(self, param: Node, masks: &[KindMask]) -> bool {
+        match self {
+            Form::InBox(kind) => masks[param.at()].says(kind) == Some(true),
+            _ => true,
+        }
+    }
+
+    /// Whether a constant in this form costs nothing.
+    fn has_constant(self, bits: u64) -> bool {
+        match self {
+            Form::Word | Form::InBox(_) => true,
+            Form::Typed(ty) => ty.truncate(bits) == bits,
+        }
+    }
+}
+
 /// An argument of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Given {
-    /// A value of a narrower type or of another class, widened to 64 bits.
-    Widened(Node, Type),
+    /// A value of a narrower type or of another class, widened to 64 bits, or a value in a box.
+    Widened(Node, Form),
     /// A candidate, possibly the parameter itself.
     Param(u32),
     Constant(u64),
@@ -82,16 +123,17 @@ enum Given {
     Integer,
 }
 
-/// Gives parameters the types of the values they carry; returns whether any parameter changed.
-pub fn represent(scratch: &mut Scratch, graph: &mut Graph) -> bool {
-    if !scratch.find_params(graph) {
+/// Gives parameters the types of the values they carry; returns whether any parameter changed. The masks say for each node of
+/// which kinds its value may be; there are none if the graph has no kinds.
+pub fn represent(scratch: &mut Scratch, graph: &mut Graph, masks: &[KindMask]) -> bool {
+    if !scratch.find_params(graph, masks) {
         return false;
     }
     scratch.flow.find(graph);
     for at in 0..scratch.params.len() {
         scratch.params[at].weight = scratch.weight(graph, graph.node(scratch.params[at].node).block);
     }
-    scratch.spread_types(graph);
+    scratch.spread_types(graph, masks);
     scratch.count_uses(graph);
     scratch.drop_dear(graph);
     scratch.retype(graph)
@@ -99,15 +141,18 @@ pub fn represent(scratch: &mut Scratch, graph: &mut Graph) -> bool {
 
 impl Scratch {
     /// Lists the candidates, with the types of their widened arguments; returns false if no argument is widened.
-    fn find_params(&mut self, graph: &Graph) -> bool {
+    fn find_params(&mut self, graph: &Graph, masks: &[KindMask]) -> bool {
         self.params.clear();
         self.number.clear();
         let ended = || graph.blocks.iter().filter(|block| block.end.is_some());
         let params =
             || ended().flat_map(|block| &block.params).filter(|node| graph.node(**node).ty() == Type::I64);
-        let type_of = |node: Node| graph.inputs(node).iter().find_map(|input| widened(graph, *input));
+        let form_of = |node: Node| {
+            let mut forms = graph.inputs(node).iter().filter_map(|input| widened(graph, *input));
+            forms.find(|(_, form)| form.fits(node, masks)).map(|(_, form)| form)
+        };
         // Most functions have no widened argument, but many parameters.
-        if !params().any(|node| type_of(*node).is_some()) {
+        if !params().any(|node| form_of(*node).is_some()) {
             return false;
         }
         self.number.resize(graph.nodes.len(), NONE);
@@ -115,7 +160,7 @@ impl Scratch {
             self.number[node.at()] = self.params.len() as u32;
             self.params.push(Candidate {
                 node,
-                ty: type_of(node).map_or(Type::I64, |(_, ty)| ty),
+                form: form_of(node).unwrap_or(Form::Word),
                 weight: 0,
                 typed_uses: 0,
                 int_uses: 0,
@@ -142,8 +187,8 @@ impl Scratch {
         {
             return Given::Param(at);
         }
-        if let Some((value, ty)) = widened(graph, input) {
-            return Given::Widened(value, ty);
+        if let Some((value, form)) = widened(graph, input) {
+            return Given::Widened(value, form);
         }
         match graph.node(input).op {
             Op::CONST => Given::Constant(graph.node(input).imm),
@@ -153,7 +198,7 @@ impl Scratch {
     }
 
     /// A parameter without a widened argument takes the type of a parameter among its arguments.
-    fn spread_types(&mut self, graph: &Graph) {
+    fn spread_types(&mut self, graph: &Graph, masks: &[KindMask]) {
         self.passed.clear();
         for (to, param) in self.params.iter().enumerate() {
             for &input in graph.inputs(param.node) {
@@ -172,12 +217,13 @@ impl Scratch {
         }
         self.work.clear();
         self.work
-            .extend((0..self.params.len() as u32).filter(|at| self.params[*at as usize].ty != Type::I64));
+            .extend((0..self.params.len() as u32).filter(|at| self.params[*at as usize].form != Form::Word));
         while let Some(from) = self.work.pop() {
             for at in self.passed_from(from) {
-                let to = self.passed[at].1;
-                if self.params[to as usize].ty == Type::I64 {
-                    self.params[to as usize].ty = self.params[from as usize].ty;
+                let (to, form) = (self.passed[at].1, self.params[from as usize].form);
+                let param = &mut self.params[to as usize];
+                if param.form == Form::Word && form.fits(param.node, masks) {
+                    param.form = form;
                     self.work.push(to);
                 }
             }
@@ -201,11 +247,11 @@ impl Scratch {
                 if at == NONE {
                     continue;
                 }
-                let ty = self.params[at as usize].ty;
+                let form = self.params[at as usize].form;
                 let in_block = if user.block.is_some() { Some(self.weight(graph, user.block)) } else { None };
                 let param = &mut self.params[at as usize];
                 let weight = in_block.unwrap_or(param.weight);
-                match wants(user, operand, ty) {
+                match wants(user, operand, form) {
                     Wants::Typed => param.typed_uses += weight,
                     Wants::Integer => param.int_uses += weight,
                     Wants::Either => {}
@@ -221,10 +267,10 @@ impl Scratch {
         self.params.iter_mut().for_each(|param| param.is_waiting = true);
         while let Some(at) = self.work.pop() {
             self.params[at as usize].is_waiting = false;
-            if self.params[at as usize].ty == Type::I64 || self.serves(graph, at) {
+            if self.params[at as usize].form == Form::Word || self.serves(graph, at) {
                 continue;
             }
-            self.params[at as usize].ty = Type::I64;
+            self.params[at as usize].form = Form::Word;
             for passed in self.passed_from(at) {
                 self.look_again(self.passed[passed].1);
             }
@@ -238,26 +284,26 @@ impl Scratch {
 
     fn look_again(&mut self, at: u32) {
         let param = &mut self.params[at as usize];
-        if param.ty != Type::I64 && !core::mem::replace(&mut param.is_waiting, true) {
+        if param.form != Form::Word && !core::mem::replace(&mut param.is_waiting, true) {
             self.work.push(at);
         }
     }
 
     /// Whether a parameter can have its type, and fewer casts run with that type.
     fn serves(&self, graph: &Graph, at: u32) -> bool {
-        let Candidate { node, ty, int_uses, typed_uses, .. } = self.params[at as usize];
+        let Candidate { node, form, int_uses, typed_uses, .. } = self.params[at as usize];
         let (mut casts_typed, mut casts_as_int) = (int_uses, typed_uses);
         let block = graph.node(node).block;
         for (way, &input) in graph.inputs(node).iter().enumerate() {
             let has_type = match self.given(graph, input) {
                 Given::Param(from) if from == at => continue,
-                Given::Param(from) => self.params[from as usize].ty == ty,
-                Given::Widened(_, from) => from == ty,
-                Given::Constant(bits) if ty.truncate(bits) == bits => continue,
-                Given::Loaded if ty == Type::F64 => continue,
+                Given::Param(from) => self.params[from as usize].form == form,
+                Given::Widened(_, from) => from == form,
+                Given::Constant(bits) if form.has_constant(bits) => continue,
+                Given::Loaded if form == Form::Typed(Type::F64) => continue,
                 _ => false,
             };
-            if !has_type && ty.bits() < 64 {
+            if !has_type && matches!(form, Form::Typed(ty) if ty.bits() < 64) {
                 return false;
             }
             let weight = self.weight(graph, graph.block(block).preds[way].block);
@@ -265,7 +311,7 @@ impl Scratch {
         }
         for passed in self.passed_from(at) {
             let to = &self.params[self.passed[passed].1 as usize];
-            *if to.ty == ty { &mut casts_as_int } else { &mut casts_typed } += to.weight;
+            *if to.form == form { &mut casts_as_int } else { &mut casts_typed } += to.weight;
         }
         casts_typed < casts_as_int
     }
@@ -273,8 +319,8 @@ impl Scratch {
     /// Makes the new parameters; returns whether there are any.
     fn retype(&mut self, graph: &mut Graph) -> bool {
         for param in &mut self.params {
-            if param.ty != Type::I64 && !self.steps.take() {
-                param.ty = Type::I64;
+            if param.form != Form::Word && !self.steps.take() {
+                param.form = Form::Word;
             }
         }
         // A step limit may have kept a parameter an integer, while another parameter relies on its new type.
@@ -282,9 +328,10 @@ impl Scratch {
         // Arguments are classified by the old graph, so all parameters are made before any node changes.
         let first_new = graph.nodes.len();
         for at in 0..self.params.len() {
-            let Candidate { node, ty, .. } = self.params[at];
-            if ty != Type::I64 {
+            let Candidate { node, form, .. } = self.params[at];
+            if form != Form::Word {
                 let NodeData { block, origin, .. } = *graph.node(node);
+                let ty = form.ty(graph.kinds);
                 let made = graph.add(Op::PARAM, Sig { from: Type::Void, ty }, &[], 0, origin);
                 graph.nodes[made.at()].block = block;
                 self.params[at].made = made;
@@ -304,23 +351,32 @@ impl Scratch {
 
     /// Sets the arguments of a new parameter from those of the old one.
     fn set_inputs(&mut self, graph: &mut Graph, at: usize) {
-        let Candidate { node, ty, made, .. } = self.params[at];
-        if ty == Type::I64 {
+        let Candidate { node, form, made, .. } = self.params[at];
+        if form == Form::Word {
             return;
         }
+        let ty = form.ty(graph.kinds);
         let mut inputs = core::mem::take(&mut self.inputs);
         inputs.clear();
         for way in 0..graph.inputs(node).len() {
             let input = graph.inputs(node)[way];
             let origin = graph.node(input).origin;
             inputs.push(match self.given(graph, input) {
-                Given::Param(from) if self.params[from as usize].ty == ty => self.params[from as usize].made,
-                Given::Widened(value, from) if from == ty => value,
-                Given::Constant(bits) => graph.constant(ty, bits, origin),
-                _ => {
-                    debug_assert_eq!(ty, Type::F64, "narrow types are there only if all ways bring them");
-                    graph.add(Op::BITCAST, Sig { from: Type::I64, ty }, &[input], 0, origin)
+                Given::Param(from) if self.params[from as usize].form == form => {
+                    self.params[from as usize].made
                 }
+                Given::Widened(value, from) if from == form => value,
+                given => match (form, given) {
+                    (Form::InBox(kind), _) => {
+                        let sig = Sig { from: Type::Void, ty };
+                        graph.add(Op::UNBOX, sig, &[input], kind, origin)
+                    }
+                    (_, Given::Constant(bits)) => graph.constant(ty, bits, origin),
+                    _ => {
+                        debug_assert_eq!(ty, Type::F64, "narrow types are there only if all ways bring them");
+                        graph.add(Op::BITCAST, Sig { from: Type::I64, ty }, &[input], 0, origin)
+                    }
+                },
             });
         }
         graph.set_inputs(made, &inputs);
@@ -329,24 +385,25 @@ impl Scratch {
 
     /// Puts the new parameter into the block, and computes the old one from it.
     fn widen(&mut self, graph: &mut Graph, at: usize) {
-        let Candidate { node, ty, made, .. } = self.params[at];
-        if ty == Type::I64 {
+        let Candidate { node, form, made, .. } = self.params[at];
+        if form == Form::Word {
             return;
         }
         let NodeData { block, origin, .. } = *graph.node(node);
         let place = graph.blocks[block.at()].params.iter_mut().find(|param| **param == node);
         *place.expect("a parameter stands in its block") = made;
-        let (op, from, input) = match ty {
-            Type::F64 => (Op::BITCAST, ty, made),
-            Type::F32 => {
-                let sig = Sig { from: ty, ty: Type::I32 };
-                (Op::UCAST, Type::I32, graph.add(Op::BITCAST, sig, &[made], 0, origin))
+        let (op, from, input, imm) = match form {
+            Form::InBox(kind) => (Op::BOX, form.ty(graph.kinds), made, kind),
+            Form::Typed(Type::F64) => (Op::BITCAST, Type::F64, made, 0),
+            Form::Typed(Type::F32) => {
+                let sig = Sig { from: Type::F32, ty: Type::I32 };
+                (Op::UCAST, Type::I32, graph.add(Op::BITCAST, sig, &[made], 0, origin), 0)
             }
-            _ => (Op::UCAST, ty, made),
+            _ => (Op::UCAST, form.ty(graph.kinds), made, 0),
         };
         let inputs = List::push(&mut graph.links, &[input]);
         let sig = Sig { from, ty: Type::I64 };
-        graph.nodes[node.at()] = NodeData { op, sig, inputs, imm: 0, block: Block::NONE, origin };
+        graph.nodes[node.at()] = NodeData { op, sig, inputs, imm, block: Block::NONE, origin };
     }
 }
 
@@ -357,8 +414,20 @@ enum Wants {
     Either,
 }
 
-/// The form in which a user needs one of its operands: as a 64-bit integer or as this type.
-fn wants(user: &NodeData, operand: usize, ty: Type) -> Wants {
+/// The form in which a user needs one of its operands: as a 64-bit integer or in this form.
+fn wants(user: &NodeData, operand: usize, form: Form) -> Wants {
+    let ty = match form {
+        Form::Word => return Wants::Integer,
+        Form::Typed(ty) => ty,
+        Form::InBox(kind) => {
+            return match user.op {
+                Op::UNBOX if user.imm == kind => Wants::Typed,
+                // What is in a box of a known kind is not checked.
+                Op::IS => Wants::Either,
+                _ => Wants::Integer,
+            };
+        }
+    };
     match user.op {
         Op::BITCAST if user.sig.ty == ty => Wants::Typed,
         // Both forms have the low bits.
@@ -370,9 +439,12 @@ fn wants(user: &NodeData, operand: usize, ty: Type) -> Wants {
     }
 }
 
-/// If a 64-bit integer is another value's zero-extended bits: that value, and its type.
-fn widened(graph: &Graph, node: Node) -> Option<(Node, Type)> {
-    let NodeData { op, sig, .. } = *graph.node(node);
+/// If a 64-bit integer is another value's zero-extended bits, or its box: that value, and its form.
+fn widened(graph: &Graph, node: Node) -> Option<(Node, Form)> {
+    let NodeData { op, sig, imm, .. } = *graph.node(node);
+    if op == Op::BOX {
+        return Some((graph.inputs(node)[0], Form::InBox(imm)));
+    }
     let is_widening = matches!((op, sig.from, sig.ty), (Op::BITCAST, Type::F64, Type::I64))
         || op == Op::UCAST && sig.ty == Type::I64 && sig.from.is_int();
     if !is_widening {
@@ -381,9 +453,9 @@ fn widened(graph: &Graph, node: Node) -> Option<(Node, Type)> {
     let input = graph.inputs(node)[0];
     match *graph.node(input) {
         NodeData { op: Op::BITCAST, sig: Sig { from: Type::F32, .. }, .. } => {
-            Some((graph.inputs(input)[0], Type::F32))
+            Some((graph.inputs(input)[0], Form::Typed(Type::F32)))
         }
-        _ => Some((input, sig.from)),
+        _ => Some((input, Form::Typed(sig.from))),
     }
 }
 

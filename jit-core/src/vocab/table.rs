@@ -326,6 +326,8 @@ operator_table! {
     IS "is" (Ptr) [Code] -> Flag, Key::None, NONE, None, [PURE KINDS], (none);
     UNBOX "unbox" (Ptr) [Code] -> Same, Key::Result, VALUE, None, [PURE KINDS], (none);
     BOX "box" (Same) [Code] -> Ptr, Key::Operand, VALUE, None, [PURE KINDS], (none);
+    // The flag of a branch in front of a loop, which becomes the checks of kinds that are made there. The other way exits.
+    SPECULATE "speculate" () [] -> Flag, Key::None, NONE, None, [PURE KINDS], (none);
 
     // Operators of stencils, in which an opcode's operands are holes. The machine's own pointers are kept in registers
     // from bytecode to bytecode, and so is a value that the next bytecode may need.

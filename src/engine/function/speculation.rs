@@ -63,8 +63,9 @@ impl Speculation {
         }
     }
 
-    /// Records a miss. Returns whether the optimized code is to be discarded.
-    pub(crate) fn note_miss(&self) -> bool {
+    /// Records a miss at a bytecode. Returns whether the optimized code is to be discarded.
+    pub(crate) fn note_miss(&self, at: u32) -> bool {
+        self.slow_paths.note_miss(at);
         let misses = self.misses.fetch_add(1, Relaxed) + 1;
         if misses >= MISSES * DISCARDS {
             self.trust.store(Trust::Refuted as u8, Relaxed);
@@ -114,7 +115,7 @@ mod tests {
         let speculation = speculation();
         speculation.note_run();
         let discards =
-            (0..MISSES * 10).filter(|_| speculation.left_out().is_some() && speculation.note_miss());
+            (0..MISSES * 10).filter(|_| speculation.left_out().is_some() && speculation.note_miss(0));
         assert_eq!(discards.count() as u32, DISCARDS);
         speculation.note_run();
         assert!(speculation.left_out().is_none());

@@ -41,11 +41,13 @@ pub(super) fn scan(
     flushes.clear();
     flushes.extend((0..source.slots).filter(|register| registers.is_dirty(*register)));
     let is_jumped_to_first = scratch.is_jumped_to(source, 0);
-    let FunctionScratch { liveness, code, registers, leaders, last_jump, .. } = scratch;
+    let FunctionScratch { liveness, code, registers, leaders, last_jump, guards, .. } = scratch;
     let last_jump_to = |at: usize| {
         let is_jumped_to = if at == 0 { is_jumped_to_first } else { leaders[at].is_some() };
         is_jumped_to.then(|| last_jump[at])
     };
+    let has_kinds = (0..n_code).any(|at| !source.templates[code.opcode(at)].kinds.is_empty());
+    guards.find(source, has_kinds, last_jump_to);
     // Chaos may exit anywhere, and its exits store everything.
     liveness.find(source, code, last_jump_to, registers, chaos.is_some());
 }
@@ -153,8 +155,10 @@ impl ValueOperands<'_> {
     fn enter(&mut self, cursor: &mut Cursor<'_>) {
         let at = self.source.entry as usize;
         let leader = self.scratch.leaders[at];
-        cursor.graph.blocks[Graph::ENTRY.at()].succs.push(leader);
-        cursor.graph.blocks[leader.at()].preds.push(Pred { block: Graph::ENTRY, succ: 0 });
+        let is_guarded = self.is_guarded(0, at);
+        let first = if is_guarded { cursor.graph.add_block() } else { leader };
+        cursor.graph.blocks[Graph::ENTRY.at()].succs.push(first);
+        cursor.graph.blocks[first.at()].preds.push(Pred { block: Graph::ENTRY, succ: 0 });
         match self.source.call_entry {
             Some(call_entry) => self.take_arguments(cursor, call_entry),
             None => {
@@ -164,7 +168,13 @@ impl ValueOperands<'_> {
                 registers.enter(cursor.graph, liveness.needed(at), first_zero);
             }
         }
-        self.carry(leader, Needs::At(at));
+        self.carry(first, Needs::At(at));
+        if is_guarded {
+            cursor.at = at as u32;
+            self.start_split(cursor, first, Needs::At(at));
+            self.guard_loop(cursor, 0, at);
+            self.jump(cursor, leader, Needs::At(at));
+        }
     }
 
     /// Starts a block at a jump target.
@@ -175,6 +185,7 @@ impl ValueOperands<'_> {
             return;
         }
         if cursor.is_reached() {
+            self.guard_loop(cursor, at, at);
             self.jump(cursor, leader, Needs::At(at));
         }
         let is_loop = self.scratch.is_head(self.source, at);

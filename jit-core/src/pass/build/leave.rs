@@ -1,4 +1,5 @@
-//! Exits that are not part of a template: at the heads of loops if the program can be stopped, and anywhere with chaos.
+//! Exits that are not part of a template: at the heads of loops if the program can be stopped, at [guards](super::guard), and
+//! anywhere with chaos.
 //!
 //! In: a cursor between two bytecodes. Out: the unchanged cursor, or one after a branch to a block that exits to the
 //! interpreter. Between bytecodes all registers have values, so an exit there is always right. Chaos makes it depend on a
@@ -60,19 +61,46 @@ impl ValueOperands<'_> {
     fn leave_if(&mut self, cursor: &mut Cursor<'_>, flag: Node, needs: Needs) {
         let (exit, rest) = (cursor.graph.add_block(), cursor.graph.add_block());
         cursor.branch(flag, exit, rest);
+        self.split(cursor, exit, rest, needs, |operands, cursor| {
+            match needs {
+                Needs::At(at) => operands.flush_needed(cursor, at),
+                _ => operands.flush_all(cursor),
+            }
+            operands.exit_at(cursor, cursor.at as u64);
+        });
+    }
+
+    /// Leaves unless a flag holds, by a cold block that `leave` fills and ends.
+    pub(super) fn leave_unless(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        flag: Node,
+        needs: Needs,
+        leave: impl FnOnce(&mut Self, &mut Cursor<'_>),
+    ) {
+        let (exit, rest) = (cursor.graph.add_block(), cursor.graph.add_block());
+        cursor.branch(flag, rest, exit);
+        self.split(cursor, exit, rest, needs, leave);
+    }
+
+    /// Continues behind a branch that leads to two new blocks: fills the cold one, and starts the other.
+    fn split(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        exit: Block,
+        rest: Block,
+        needs: Needs,
+        leave: impl FnOnce(&mut Self, &mut Cursor<'_>),
+    ) {
         cursor.graph.blocks[exit.at()].heat = Heat::Cold;
         self.carry(exit, needs);
         self.carry(rest, needs);
         self.start_split(cursor, exit, needs);
-        match needs {
-            Needs::At(at) => self.flush_needed(cursor, at),
-            _ => self.flush_all(cursor),
-        }
-        self.exit_at(cursor, cursor.at as u64);
+        leave(self, cursor);
         self.start_split(cursor, rest, needs);
     }
 
-    fn start_split(&mut self, cursor: &mut Cursor<'_>, block: Block, needs: Needs) {
+    pub(super) fn start_split(&mut self, cursor: &mut Cursor<'_>, block: Block, needs: Needs) {
         let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
         let needed = match needs {
             Needs::At(at) => liveness.needed(at),

@@ -25,6 +25,7 @@ mod call_entry;
 mod cursor;
 mod decode;
 mod function;
+mod guard;
 mod holes;
 mod invoke;
 mod leave;
@@ -49,6 +50,7 @@ use crate::ir::template::Template;
 use crate::vocab::{Sig, Type, Vocabulary};
 use cursor::Cursor;
 use decode::Decoded;
+use guard::LoopGuards;
 use link::{LinkScratch, Linker};
 use liveness::Liveness;
 use reached::ReachedScratch;
@@ -133,6 +135,7 @@ struct FunctionScratch {
     leaders: Vec<Block>,
     /// The last bytecode that jumps to each leader.
     last_jump: Vec<u32>,
+    guards: LoopGuards,
     /// The registers that the function may write; their slots may be out of date.
     flushes: Vec<u32>,
 }

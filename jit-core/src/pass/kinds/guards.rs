@@ -1,0 +1,228 @@
+//! Checks of kinds in front of loops, in place of checks in each iteration.
+//!
+//! In: a graph in which some loops are entered through a *guard*, a branch on `speculate`: one way leads to the loop, the other
+//! one to an exit at the bytecode where the loop starts. Out: for each guard the checks to make there. Holds afterwards: a
+//! check that the loop made in each iteration, on a value from outside of it or on one that it keeps of this kind, is decided.
+//!
+//! A check is moved only if each iteration makes it, and if it fails on a cold way. So a program that exits at a guard would
+//! have taken a slow path in the loop, unless it leaves the loop before.
+
+use super::Scratch;
+use crate::ir::graph::{Graph, Heat, NodeData, Pred};
+use crate::ir::index::{Block, List, Node};
+use crate::pass::flow::{FlowGraph, NONE};
+use crate::pass::limits::Steps;
+use crate::vocab::{Op, Sig, Type};
+
+/// A check at a guard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Check {
+    /// The value that is checked, and the kind that it is to be of.
+    pub(super) value: Node,
+    pub(super) kind: u64,
+    /// The parameter of the loop's head that starts with the value; `NONE` if the loop uses the value itself.
+    param: Node,
+    /// The block that ends with the guard.
+    guard: Block,
+    /// The next check at the same guard.
+    next: u32,
+}
+
+/// The guards of a graph.
+#[derive(Debug, Default)]
+pub(super) struct Guards {
+    /// The blocks that end with guards.
+    blocks: Vec<Block>,
+    checks: Vec<Check>,
+    /// By block: its first check.
+    first: Vec<u32>,
+    /// By loop: the checks that each iteration makes, as pairs of a value and a kind.
+    wanted: Vec<Vec<(Node, u64)>>,
+}
+
+impl Guards {
+    /// The checks at the guard that ends this block.
+    pub(super) fn checks_at(&self, block: Block) -> impl Iterator<Item = &Check> {
+        let mut next = self.first.get(block.at()).copied().unwrap_or(NONE);
+        core::iter::from_fn(move || {
+            let check = self.checks.get(next as usize)?;
+            next = check.next;
+            Some(check)
+        })
+    }
+
+    /// Finds the guards, and the checks that could be made there.
+    pub(super) fn gather(&mut self, graph: &Graph, flow: &FlowGraph, steps: &mut Steps) {
+        self.blocks.clear();
+        self.checks.clear();
+        self.first.clear();
+        self.blocks.extend(flow.order.iter().filter(|block| is_guard(graph, **block)));
+        if self.blocks.is_empty() {
+            return;
+        }
+        self.first.resize(graph.blocks.len(), NONE);
+        self.wanted.clear();
+        self.wanted.resize(flow.loops.len(), Vec::new());
+        for (rank, &block) in flow.order.iter().enumerate() {
+            let Some((kind, value)) = super::check_of(graph, block) else { continue };
+            let [heat, other] = [0, 1].map(|succ| graph.block(graph.block(block).succs[succ]).heat);
+            if (heat, other) == (Heat::Normal, Heat::Cold) {
+                self.want(graph, flow, rank as u32, value, kind);
+            }
+        }
+        // Inner loops come first, and what their guards check, loops around them may check instead.
+        for number in 0..flow.loops.len() {
+            let Some((guard, way)) = guard_of(graph, flow, number) else { continue };
+            for (value, kind) in core::mem::take(&mut self.wanted[number]) {
+                let head = flow.order[flow.loops[number].head as usize];
+                let (value, param) = match *graph.node(value) {
+                    NodeData { op: Op::PARAM, block, .. } if block == head => {
+                        (graph.inputs(value)[way], value)
+                    }
+                    _ => (value, Node::NONE),
+                };
+                let is_there = is_outside(graph, flow, number, value);
+                if is_there && graph.as_const(value).is_none() && steps.take() {
+                    self.add(Check { value, kind, param, guard, next: NONE });
+                    self.want(graph, flow, flow.rank[guard.at()], value, kind);
+                }
+            }
+        }
+    }
+
+    /// Notes a check in this block for the innermost loop that contains it, if each iteration makes the check.
+    fn want(&mut self, graph: &Graph, flow: &FlowGraph, rank: u32, value: Node, kind: u64) {
+        let number = flow.innermost[rank as usize];
+        if number == NONE {
+            return;
+        }
+        let head = flow.loops[number as usize].head;
+        let preds = &graph.block(flow.order[head as usize]).preds;
+        let is_always_made = preds.iter().all(|pred| {
+            let from = flow.rank[pred.block.at()];
+            from == NONE || !flow.dominates(head, from) || flow.dominates(rank, from)
+        });
+        let wanted = &mut self.wanted[number as usize];
+        // A value is checked for one kind. The others would fail.
+        if is_always_made && wanted.iter().all(|(known, _)| *known != value) {
+            wanted.push((value, kind));
+        }
+    }
+
+    fn add(&mut self, check: Check) {
+        let first = &mut self.first[check.guard.at()];
+        let next = core::mem::replace(first, self.checks.len() as u32);
+        self.checks.push(Check { next, ..check });
+    }
+
+    /// Removes checks.
+    fn retain(&mut self, mut stays: impl FnMut(&Check) -> bool) {
+        let checks = core::mem::take(&mut self.checks);
+        self.first.fill(NONE);
+        // Each is put in front of those at the same guard.
+        checks.into_iter().filter(|check| stays(check)).for_each(|check| self.add(check));
+    }
+}
+
+impl Scratch {
+    /// Drops checks at guards that would fail, or that did not help: the loop does not keep the value of the kind. Returns
+    /// whether there were any, so that masks have to be found again.
+    pub(super) fn drop_guards(&mut self, graph: &Graph, all: bool) -> bool {
+        let mut guards = core::mem::take(&mut self.guards);
+        let before = guards.checks.len();
+        guards.retain(|check| {
+            let rank = self.flow.rank[check.guard.at()];
+            let is_kept =
+                !check.param.is_some() || self.masks[check.param.at()].says(check.kind) == Some(true);
+            let fails = self.mask_in(check.value, rank).says(check.kind) == Some(false);
+            !all && is_kept && !fails && self.reached.contains(rank as usize)
+        });
+        debug_assert!(guards.checks.iter().all(|check| is_guard(graph, check.guard)));
+        self.guards = guards;
+        self.guards.checks.len() != before
+    }
+
+    /// Makes the checks at each guard, each in a block of its own that exits where the guard does.
+    pub(super) fn place_guards(&mut self, graph: &mut Graph) {
+        for at in 0..self.guards.blocks.len() {
+            let guard = self.guards.blocks[at];
+            let rank = self.flow.rank[guard.at()];
+            let mut block = guard;
+            let mut has_check = false;
+            for check in self.guards.checks_at(guard) {
+                // A check that is known to succeed is not made.
+                if self.mask_in(check.value, rank).says(check.kind).is_some() {
+                    continue;
+                }
+                if has_check {
+                    block = split_guard(graph, block);
+                }
+                set_flag(graph, block, Op::IS, &[check.value], check.kind);
+                has_check = true;
+            }
+            if !has_check {
+                set_flag(graph, guard, Op::CONST, &[], 1);
+            }
+        }
+        self.masks.resize(graph.nodes.len(), crate::ir::kinds::KindMask::ANY);
+    }
+}
+
+/// Whether a block ends with a guard.
+fn is_guard(graph: &Graph, block: Block) -> bool {
+    let end = graph.block(block).end;
+    graph.node(end).op == Op::BR && graph.node(graph.inputs(end)[0]).op == Op::SPECULATE
+}
+
+/// The guard in front of a loop, and the position of the edge from there among the edges into the loop's head.
+fn guard_of(graph: &Graph, flow: &FlowGraph, number: usize) -> Option<(Block, usize)> {
+    let head = flow.loops[number].head;
+    let preds = &graph.block(flow.order[head as usize]).preds;
+    let mut entries = preds.iter().enumerate().filter(|(_, pred)| {
+        let from = flow.rank[pred.block.at()];
+        from != NONE && !flow.dominates(head, from)
+    });
+    let (Some((way, entry)), None) = (entries.next(), entries.next()) else { return None };
+    match graph.block(entry.block).preds[..] {
+        [Pred { block, succ: 0 }] if is_guard(graph, block) => Some((block, way)),
+        _ => None,
+    }
+}
+
+/// Whether a value is computed in front of a loop.
+fn is_outside(graph: &Graph, flow: &FlowGraph, number: usize, value: Node) -> bool {
+    let block = graph.node(value).block;
+    block.is_some() && {
+        let rank = flow.rank[block.at()];
+        rank != NONE && !flow.dominates(flow.loops[number].head, rank)
+    }
+}
+
+/// Replaces the flag of the branch at a block's end.
+fn set_flag(graph: &mut Graph, block: Block, op: Op, inputs: &[Node], imm: u64) {
+    let end = graph.block(block).end;
+    let origin = graph.node(end).origin;
+    let flag = graph.add(op, Sig { from: Type::Void, ty: Type::Flag }, inputs, imm, origin);
+    graph.set_inputs(end, &[flag]);
+}
+
+/// Puts a second branch behind the one that ends a block, with the same ways. Returns its block.
+fn split_guard(graph: &mut Graph, block: Block) -> Block {
+    let new = graph.add_block();
+    let [target, exit] = graph.block(block).succs[..] else { unreachable!("a branch has two ways") };
+    let end = NodeData { inputs: List::EMPTY, block: new, ..*graph.node(graph.block(block).end) };
+    graph.nodes.push(end);
+    let end = Node::from(graph.nodes.len() - 1);
+    graph.blocks[block.at()].succs[0] = new;
+    let data = &mut graph.blocks[new.at()];
+    data.end = end;
+    data.succs.extend([target, exit]);
+    data.preds.push(Pred { block, succ: 0 });
+    for pred in &mut graph.blocks[target.at()].preds {
+        if (pred.block, pred.succ) == (block, 0) {
+            pred.block = new;
+        }
+    }
+    graph.blocks[exit.at()].preds.push(Pred { block: new, succ: 1 });
+    new
+}

@@ -1,0 +1,72 @@
+//! Replace operators on kinds by their formulas.
+//!
+//! In: a graph with `is`, `unbox` and `box`. Out: the same graph without them. What is in a box that was just made is not taken
+//! out of it, and is not checked. Cost: linear.
+
+use crate::ir::graph::{Graph, NodeData};
+use crate::ir::index::{List, Node};
+use crate::vocab::{Op, Sig, Type};
+
+/// Lowers all operators on kinds.
+pub fn lower(graph: &mut Graph) {
+    if graph.kinds.is_empty() {
+        return;
+    }
+    let mut values = Vec::new();
+    for at in 0..graph.nodes.len() {
+        let node = Node::from(at);
+        if !matches!(graph.node(node).op, Op::IS | Op::UNBOX) {
+            continue;
+        }
+        let (data, input) = (*graph.node(node), graph.inputs(node)[0]);
+        let inside = *graph.node(input);
+        let is_same = inside.imm == data.imm;
+        match data.op {
+            _ if inside.op != Op::BOX => expand(graph, node, &mut values),
+            Op::IS => {
+                let sig = Sig { from: Type::Void, ty: Type::Flag };
+                let imm = is_same as u64;
+                graph.nodes[at] = NodeData { op: Op::CONST, sig, inputs: List::EMPTY, imm, ..data };
+            }
+            _ if is_same => become_copy(graph, node, graph.inputs(input)[0]),
+            _ => expand(graph, node, &mut values),
+        }
+    }
+    // Boxes come last, because the others look at them.
+    for at in 0..graph.nodes.len() {
+        if graph.nodes[at].op == Op::BOX {
+            expand(graph, Node::from(at), &mut values);
+        }
+    }
+    graph.kinds = &[];
+}
+
+/// Replaces an operator by the operators of its formula.
+fn expand(graph: &mut Graph, node: Node, values: &mut Vec<Node>) {
+    let NodeData { op, imm, origin, .. } = *graph.node(node);
+    let formula = graph.kinds[imm as usize].formula(op);
+    values.clear();
+    values.push(graph.inputs(node)[0]);
+    let mut inputs = Vec::with_capacity(2);
+    for (number, term) in formula.terms.iter().enumerate() {
+        inputs.clear();
+        inputs.extend(term.inputs.iter().map(|input| values[*input as usize]));
+        let is_last = number + 1 == formula.terms.len();
+        if is_last && Graph::is_normal(term.op) {
+            let inputs = List::push(&mut graph.links, &inputs);
+            let data = *graph.node(node);
+            graph.nodes[node.at()] =
+                NodeData { op: term.op, sig: term.sig, inputs, imm: term.imm as u64, ..data };
+            return;
+        }
+        values.push(graph.add_normal(term.op, term.sig, &inputs, term.imm as u64, origin));
+    }
+    become_copy(graph, node, *values.last().expect("the argument is the first"));
+}
+
+fn become_copy(graph: &mut Graph, node: Node, of: Node) {
+    let inputs = List::push(&mut graph.links, &[of]);
+    let sig = Sig { from: Type::Void, ty: graph.node(of).ty() };
+    let data = *graph.node(node);
+    graph.nodes[node.at()] = NodeData { op: Op::COPY, sig, inputs, imm: 0, ..data };
+}
