@@ -4,10 +4,11 @@
 
 use azulejo_core::check;
 use azulejo_core::ir::graph::Graph;
+use azulejo_core::ir::kinds::{Formula, Term, ValueKind};
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::pass;
 use azulejo_core::text::{parse, print};
-use azulejo_core::vocab::Vocabulary;
+use azulejo_core::vocab::{Op, Sig, Type, Vocabulary};
 use std::fs;
 use std::path::Path;
 
@@ -75,6 +76,70 @@ fn forward() {
     golden("forward", |mut graph| {
         pass::forward::forward(&mut scratch, &mut graph);
         print::graph(&graph)
+    });
+}
+
+/// Boxed values for the tests: floats below a tag, tables above another one, and nil.
+static KINDS: &[ValueKind] = {
+    const FLAG: Sig = Sig { from: Type::I64, ty: Type::Flag };
+    const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
+    const fn tag(imm: i64) -> Term {
+        Term { op: Op::CONST, sig: WORD, inputs: &[], imm }
+    }
+    const fn binary(op: Op, sig: Sig) -> Term {
+        Term { op, sig, inputs: &[0, 1], imm: 0 }
+    }
+    const fn bitcast(from: Type, ty: Type, input: &'static [u16]) -> Term {
+        Term { op: Op::BITCAST, sig: Sig { from, ty }, inputs: input, imm: 0 }
+    }
+    const TAG: i64 = 0xfff9 << 48;
+    const HEAP: i64 = 0xfffa << 48;
+    const NAN: Term =
+        Term { op: Op::CANONICAL_NAN, sig: Sig { from: Type::Void, ty: Type::F64 }, inputs: &[0], imm: 0 };
+    const IS_NUMBER: Formula = Formula { terms: &[tag(TAG), binary(Op::ULT, FLAG)] };
+    const IS_TABLE: Formula = Formula { terms: &[tag(HEAP), binary(Op::UGE, FLAG)] };
+    &[
+        ValueKind {
+            name: "number",
+            ty: Type::F64,
+            is: IS_NUMBER,
+            unbox: Formula { terms: &[bitcast(Type::I64, Type::F64, &[0])] },
+            make_box: Formula { terms: &[NAN, bitcast(Type::F64, Type::I64, &[1])] },
+        },
+        ValueKind {
+            name: "table",
+            ty: Type::I64,
+            is: IS_TABLE,
+            unbox: Formula { terms: &[tag(HEAP), binary(Op::SUB, WORD)] },
+            make_box: Formula { terms: &[tag(HEAP), binary(Op::ADD, WORD)] },
+        },
+        ValueKind {
+            name: "nil",
+            ty: Type::Void,
+            is: Formula { terms: &[tag(TAG + 1), binary(Op::EQ, FLAG)] },
+            unbox: Formula { terms: &[] },
+            make_box: Formula { terms: &[] },
+        },
+    ]
+};
+
+/// Checks and boxes before and after they are lowered.
+#[test]
+fn kinds() {
+    let (mut kinds, mut represent) = (pass::kinds::Scratch::default(), pass::represent::Scratch::default());
+    golden("kinds", |mut graph| {
+        graph.kinds = KINDS;
+        let judged = |graph: &Graph| assert_eq!(check::graph::graph(graph), [], "{}", print::graph(graph));
+        judged(&graph);
+        let masks = pass::kinds::kinds(&mut kinds, &mut graph);
+        judged(&graph);
+        pass::represent::represent(&mut represent, &mut graph, masks);
+        judged(&graph);
+        let text = print::graph(&graph);
+        pass::kinds::lower(&mut graph);
+        judged(&graph);
+        assert_eq!(check::kinds::kinds(&graph), [], "{}", print::graph(&graph));
+        text
     });
 }
 

@@ -287,6 +287,12 @@ impl Graph {
         self.add(Op::CONST, Sig { from: Type::Void, ty }, &[], ty.truncate(bits), origin)
     }
 
+    /// Adds a flag whose value is known. No pass but `rewrite` has constants that are flags, so it is a comparison of one.
+    pub fn known_flag(&mut self, holds: bool, origin: u32) -> Node {
+        let bits = self.constant(Type::I64, holds as u64, origin);
+        self.add(Op::NZ, Sig { from: Type::I64, ty: Type::Flag }, &[bits], 0, origin)
+    }
+
     /// Adds a node at the end of a block's body.
     pub fn push(&mut self, block: Block, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
         let node = self.add(op, sig, inputs, imm, origin);

@@ -149,6 +149,7 @@ impl Scratch {
             let rank = self.flow.rank[guard.at()];
             let mut block = guard;
             let mut has_check = false;
+            let origin = graph.node(graph.block(guard).end).origin;
             for check in self.guards.checks_at(guard) {
                 // A check that is known to succeed is not made.
                 if self.mask_in(check.value, rank).says(check.kind).is_some() {
@@ -157,11 +158,11 @@ impl Scratch {
                 if has_check {
                     block = split_guard(graph, block);
                 }
-                set_flag(graph, block, Op::IS, &[check.value], check.kind);
+                let sig = Sig { from: Type::Void, ty: Type::Flag };
+                let flag = graph.add(Op::IS, sig, &[check.value], check.kind, origin);
+                let end = graph.block(block).end;
+                graph.set_inputs(end, &[flag]);
                 has_check = true;
-            }
-            if !has_check {
-                set_flag(graph, guard, Op::CONST, &[], 1);
             }
         }
         self.masks.resize(graph.nodes.len(), crate::ir::kinds::KindMask::ANY);
@@ -196,14 +197,6 @@ fn is_outside(graph: &Graph, flow: &FlowGraph, number: usize, value: Node) -> bo
         let rank = flow.rank[block.at()];
         rank != NONE && !flow.dominates(flow.loops[number].head, rank)
     }
-}
-
-/// Replaces the flag of the branch at a block's end.
-fn set_flag(graph: &mut Graph, block: Block, op: Op, inputs: &[Node], imm: u64) {
-    let end = graph.block(block).end;
-    let origin = graph.node(end).origin;
-    let flag = graph.add(op, Sig { from: Type::Void, ty: Type::Flag }, inputs, imm, origin);
-    graph.set_inputs(end, &[flag]);
 }
 
 /// Puts a second branch behind the one that ends a block, with the same ways. Returns its block.

@@ -15,6 +15,11 @@ pub fn lower(graph: &mut Graph) {
     let mut values = Vec::new();
     for at in 0..graph.nodes.len() {
         let node = Node::from(at);
+        // Nothing is checked where `speculate` is left.
+        if graph.nodes[at].op == Op::SPECULATE {
+            let flag = graph.known_flag(true, graph.nodes[at].origin);
+            graph.nodes[at] = *graph.node(flag);
+        }
         if !matches!(graph.node(node).op, Op::IS | Op::UNBOX) {
             continue;
         }
@@ -24,9 +29,8 @@ pub fn lower(graph: &mut Graph) {
         match data.op {
             _ if inside.op != Op::BOX => expand(graph, node, &mut values),
             Op::IS => {
-                let sig = Sig { from: Type::Void, ty: Type::Flag };
-                let imm = is_same as u64;
-                graph.nodes[at] = NodeData { op: Op::CONST, sig, inputs: List::EMPTY, imm, ..data };
+                let flag = graph.known_flag(is_same, data.origin);
+                graph.nodes[at] = *graph.node(flag);
             }
             _ if is_same => become_copy(graph, node, graph.inputs(input)[0]),
             _ => expand(graph, node, &mut values),

@@ -2,7 +2,7 @@
 //!
 //! In and out: a graph as `build` makes it, with the operators `is`, `unbox` and `box` of the [kinds](crate::ir::kinds) of a
 //! bytecode type. Out: a [`KindMask`] for each node, for `represent`; the same graph, in which branches on decided checks are
-//! branches on constants. No `speculate` is left. [`lower()`] then replaces the remaining operators on kinds by their formulas.
+//! branches on constants. [`lower()`] then replaces the remaining operators on kinds by their formulas.
 //!
 //! The masks are found as in sparse conditional constant propagation (Wegman and Zadeck): optimistically, over the edges that
 //! may be taken, so that a value which travels around a loop is a number if it starts as one and each iteration keeps it one. A
@@ -25,7 +25,7 @@ use crate::ir::bits::BitSet;
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
 use crate::ir::kinds::KindMask;
-use crate::vocab::{Op, Sig, Type};
+use crate::vocab::{Op, Type};
 use facts::Facts;
 use guards::Guards;
 
@@ -238,17 +238,11 @@ impl Scratch {
         if graph.node(end).op != Op::BR {
             return None;
         }
-        let flag = graph.inputs(end)[0];
-        match graph.node(flag).op {
-            Op::CONST => Some(graph.node(flag).imm & 1 != 0),
-            Op::SPECULATE => Some(true),
-            _ => None,
-        }
+        (graph.node(graph.inputs(end)[0]).op == Op::SPECULATE).then_some(true)
     }
 
     /// Replaces the flags of branches that are decided, and all other decided checks, by constants.
     fn fold(&mut self, graph: &mut Graph) {
-        let sig = Sig { from: Type::Void, ty: Type::Flag };
         for rank in 0..self.flow.order.len() as u32 {
             let block = self.flow.order[rank as usize];
             if !self.reached.contains(rank as usize) || check_of(graph, block).is_none() {
@@ -258,7 +252,7 @@ impl Scratch {
                 && self.steps.take()
             {
                 let end = graph.block(block).end;
-                let flag = graph.add(Op::CONST, sig, &[], holds as u64, graph.node(end).origin);
+                let flag = graph.known_flag(holds, graph.node(end).origin);
                 graph.set_inputs(end, &[flag]);
             }
         }
