@@ -33,8 +33,8 @@ pub mod rules;
 
 pub use azulejo_core::error::{Error, Unsupported};
 pub use azulejo_core::ir::bytecode::{
-    Bytecode, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out, Pop,
-    Push, Raw, Regs, RegsMut,
+    Bytecode, Cases, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out,
+    Pop, Push, Raw, Regs, RegsMut, Site,
 };
 // Generated code implements these traits; rustc's messages name them by these paths.
 pub use azulejo_core::ir::bytecode::{Means, Opcode, Semantics};
@@ -54,8 +54,8 @@ pub use inside::{BadLimit, Compilations, Limits, Listing, Log, Statistics, Unkno
 /// The items that a virtual machine usually needs.
 pub mod prelude {
     pub use crate::{
-        Args, Bytecode, Code, Engine, Error, Fields, FunctionId, Imm, In, InOut, Label, Labels, Out, Pop,
-        Push, Regs, RegsMut, Scalar, Slot, Tier, Trap, template, template_macros,
+        Args, Bytecode, Cases, Code, Engine, Error, Fields, FunctionId, Imm, In, InOut, Label, Labels, Out,
+        Pop, Push, Regs, RegsMut, Scalar, Site, Slot, Tier, Trap, template, template_macros,
     };
 }
 

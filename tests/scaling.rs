@@ -364,6 +364,7 @@ fn measure(compiler: &mut Compiler, shape: &Shape, length: usize, best: &mut Tim
         arguments: None,
         functions: azulejo::__private::core::pass::build::Linkage::default(),
         slow_paths: None,
+        sites: None,
         call_entry: None,
     };
     let bytecodes = writer.code.len() as u32;

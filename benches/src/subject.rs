@@ -155,6 +155,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> FunctionSour
         arguments: None,
         functions: Linkage::default(),
         slow_paths: None,
+        sites: None,
         call_entry: None,
     }
 }

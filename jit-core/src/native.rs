@@ -10,6 +10,7 @@
 //! [`Argument`] and [`Returned`] each have one blanket implementation, which rustc is told not to mention, with a hidden trait
 //! behind it. Otherwise an error would list implementations instead of saying how to fix the call.
 
+use crate::ir::sites::Cases;
 use crate::vocab::meaning::Num;
 use crate::vocab::{OpInfo, Sig, Trap};
 use core::ptr::NonNull;
@@ -42,6 +43,11 @@ pub mod kind {
     /// The address of an output, from `(place $output)`. A function may take it as a reference.
     pub struct place<T>(core::marker::PhantomData<T>);
     impl<T> super::PassedKind for place<T> {
+        type Held = core::primitive::i64;
+    }
+    /// A site with cases of type `T`. A function may take it as [`Cases`](crate::ir::sites::Cases).
+    pub struct site<T>(core::marker::PhantomData<T>);
+    impl<T> super::PassedKind for site<T> {
         type Held = core::primitive::i64;
     }
     /// An address in an `unsafe` template, whose author vouches for it.
@@ -234,6 +240,15 @@ agreeing! {
     ptr: i64, usize;
     f32: f32, f32;
     f64: f64, f64;
+}
+
+impl<'call, T: Copy> Passed<'call, kind::site<T>> for Cases<'call, T> {
+    type Access = Made;
+    #[inline(always)]
+    unsafe fn passed(_: &'call Call, value: i64) -> Self {
+        // SAFETY: the caller passes the address of a site with such cases, which lives as long as the function's code.
+        unsafe { Cases::at(value as u64) }
+    }
 }
 
 /// An enum whose variants are numbers. Implemented by `#[derive(Scalar)]` only.

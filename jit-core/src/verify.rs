@@ -376,7 +376,7 @@ impl<B: Bytecode> Verifier<'_, B> {
                         _ => return fail(Fault::Labels { operand, first, count }),
                     }
                 }
-                OperandKind::Imm => {}
+                OperandKind::Imm | OperandKind::Site => {}
                 OperandKind::Pop | OperandKind::Push => uses_stack = true,
             }
         }

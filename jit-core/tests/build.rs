@@ -208,6 +208,7 @@ fn built_for(
         arguments: None,
         functions,
         slow_paths: None,
+        sites: None,
         call_entry: None,
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
@@ -515,6 +516,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             arguments: None,
             functions: Linkage::default(),
             slow_paths: None,
+            sites: None,
             call_entry: None,
         };
         build(&mut scratch, &source, &mut graph);

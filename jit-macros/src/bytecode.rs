@@ -27,6 +27,8 @@ struct Operand {
     scalar: Option<Ident>,
     /// The type as written in the enum.
     ty: Option<Type>,
+    /// The type of a `Site`'s cases, and how many there may be.
+    site: Option<[TokenStream; 2]>,
 }
 
 /// An opcode.
@@ -140,6 +142,18 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
     let Type::Path(path) = written(&field.ty) else { return Err(not_an_operand()) };
     let Some(last) = path.path.segments.last() else { return Err(not_an_operand()) };
     let Some(kind) = OperandKind::from_name(&last.ident.to_string()) else { return Err(not_an_operand()) };
+    if kind == OperandKind::Site {
+        return match &last.arguments {
+            PathArguments::AngleBracketed(arguments) if arguments.args.len() == 2 => {
+                let site = Some([0, 1].map(|at| arguments.args[at].to_token_stream()));
+                Ok(Operand { member, kind, scalar: None, ty: None, site })
+            }
+            _ => {
+                let message = "say what a case is, and how many there may be: `Site<Case, 4>`";
+                Err(Error::new(field.ty.span(), message))
+            }
+        };
+    }
     let takes_scalar = {
         use OperandKind::{Label, Labels, Regs, RegsMut};
         !matches!(kind, Label | Labels | Regs | RegsMut)
@@ -161,7 +175,7 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
         }
     };
     let scalar = ty.as_ref().map(scalar).transpose()?;
-    Ok(Operand { member, kind, scalar, ty })
+    Ok(Operand { member, kind, scalar, ty, site: None })
 }
 
 /// A type without the invisible group around a fragment of a Rust macro.
@@ -240,6 +254,15 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let hand_on = hand_on(input, attributes, opcodes);
     let [takes_unit, slow_paths] =
         ["takers_of_unit", "with_slow_paths"].map(|look| table(&core, look, n_opcodes));
+    let cases = opcodes.iter().enumerate().flat_map(|(opcode, Opcode { operands, .. })| {
+        let sites =
+            operands.iter().enumerate().filter_map(|(at, operand)| Some((at, operand.site.as_ref()?)));
+        sites.map(move |(operand, [case, _])| {
+            quote!(impl __bytecode::HasSite<#opcode, #operand> for #name { type Case = #case; })
+        })
+    });
+    let has_sites = opcodes.iter().any(|opcode| opcode.operands.iter().any(|operand| operand.site.is_some()));
+    let sites = opcodes.iter().filter(|_| has_sites).map(sites);
     // The index of a bytecode is computed from its address, so its size must not be zero.
     let has_size = quote_spanned! {name.span()=>
         const _: () = ::core::assert!(
@@ -259,6 +282,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
             use #core::ir::bytecode as __bytecode;
             const TEMPLATES: &[&#core::ir::template::Template; #n_opcodes] = &[#(#templates),*];
             const _: () = #core::ir::template::Template::assert_same_kinds(TEMPLATES);
+            #(#cases)*
             // SAFETY: `OPCODES`, `OFFSETS`, `opcode` and `operands` come from the same variants and fields, and `templates`
             // and `interpret` from the same implementations of `Semantics`.
             unsafe impl __bytecode::Bytecode for #name {
@@ -270,6 +294,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                     &__bytecode::Registers::of_all::<#n_opcodes>(Self::OPCODES, Self::OFFSETS);
                 const TAKES_UNIT: &'static [bool] = #takes_unit;
                 const SLOW_PATHS: &'static [bool] = #slow_paths;
+                const SITES: &'static [&'static [(u8, __bytecode::SiteInfo)]] = &[#(#sites),*];
 
                 #[inline(always)]
                 fn opcode(&self) -> usize {
@@ -362,6 +387,7 @@ fn raw_arm(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
                     _ => quote!(#local.0 as u64),
                 }
             }
+            OperandKind::Site => quote!(#local.address()),
             _ => quote!(#local.first as u64 | (#local.count as u64) << 32),
         };
         fields.push(quote!(#member: #local));
@@ -385,6 +411,7 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
             OperandKind::Pop | OperandKind::Push => quote!(__bytecode::#kind::new()),
             OperandKind::In | OperandKind::Out | OperandKind::InOut => quote!(__bytecode::#kind::new(0)),
             OperandKind::Label => quote!(__bytecode::Label(0)),
+            OperandKind::Site => quote!(__bytecode::Site::new()),
             OperandKind::Imm => {
                 let ty = operand.ty.as_ref();
                 quote!(__bytecode::Imm(0 as #ty))
@@ -406,6 +433,15 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
             }
         }
     }
+}
+
+/// The sites of an opcode, each with the operand's number.
+fn sites(opcode: &Opcode<'_>) -> TokenStream {
+    let sites = opcode.operands.iter().enumerate().filter_map(|(number, operand)| {
+        let (number, [case, capacity]) = (number as u8, operand.site.as_ref()?);
+        Some(quote!((#number, __bytecode::Site::<#case, #capacity>::INFO)))
+    });
+    quote!(&[#(#sites),*])
 }
 
 /// The interpreter's loop, which has an arm for each opcode.
@@ -494,6 +530,7 @@ fn stand_in(name: &Ident, context: &Type) -> TokenStream {
                 const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] = &[];
                 const TAKES_UNIT: &'static [bool] = &[];
                 const SLOW_PATHS: &'static [bool] = &[];
+                const SITES: &'static [&'static [(u8, __bytecode::SiteInfo)]] = &[];
                 fn opcode(&self) -> usize {
                     ::core::unreachable!()
                 }

@@ -67,7 +67,8 @@ impl<B: Bytecode> Engine<B> {
         let links = self.links.borrow();
         let body = function.body().clone();
         let request = Request { function: function.number(), generation: body.generation(), purpose };
-        let job = Job { request, body, functions: links.shared() };
+        let sites = body.snapshot();
+        let job = Job { request, body, functions: links.shared(), sites };
         let taken = worker.as_ref().and_then(|worker| worker.hand_over(job));
         if taken == Some(true) {
             function.tier.begin();

@@ -144,7 +144,8 @@ impl<B: Bytecode> Engine<B> {
             Tier::Optimizer if !function.code.has_optimized(at) => {
                 let code = self.watched(function, Form::Optimizer(at), |watch| {
                     let links = self.links.borrow();
-                    let source = function.body().source(at, links.functions());
+                    let sites = function.body().snapshot();
+                    let source = function.body().source(at, links.functions(), sites.as_ref());
                     self.backend.borrow_mut().compile(&source, watch)
                 })?;
                 self.install(function, at, code);

@@ -17,6 +17,7 @@ mod interrupt;
 mod remove;
 mod run;
 mod show;
+mod sites;
 mod stack;
 mod thread;
 mod tiers;

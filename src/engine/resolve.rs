@@ -222,7 +222,8 @@ impl<B: Bytecode> Engine<B> {
         let code = self.watched(function, Form::CallEntry(count), |watch| {
             let links = self.links.borrow();
             let body = function.body();
-            let source = body.source(0, links.functions());
+            let sites = body.snapshot();
+            let source = body.source(0, links.functions(), sites.as_ref());
             let call = (count, body.unit(), links.cell(function.number()));
             self.backend.borrow_mut().call_entry(&source, call, watch)
         });
@@ -250,7 +251,7 @@ impl<B: Bytecode> Engine<B> {
                 TierCode::Baseline(code) => (code.as_target(), self.counter(function)),
             };
             let links = self.links.borrow();
-            let source = body.source(0, links.functions());
+            let source = body.source(0, links.functions(), None);
             let to = AdapterTarget {
                 accepts,
                 source: &source,

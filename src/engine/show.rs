@@ -129,7 +129,8 @@ impl<B: Bytecode> Engine<B> {
         let subject = function.body().subject(Form::Optimizer(0));
         let mut watch = Watch::all(&subject);
         let links = self.links.borrow();
-        let source = function.body().source(0, links.functions());
+        let sites = function.body().snapshot();
+        let source = function.body().source(0, links.functions(), sites.as_ref());
         self.backend.borrow_mut().compile(&source, &mut watch)?;
         Ok(watch.into_text())
     }

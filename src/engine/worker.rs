@@ -12,6 +12,7 @@ use crate::inside::{self, Form, Inside};
 use azulejo_code::call::CallCell;
 use azulejo_code::memory::fork;
 use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::ir::sites::SiteSnapshot;
 use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
@@ -37,6 +38,8 @@ pub(super) struct Job<B: Bytecode> {
     pub(super) request: Request,
     pub(super) body: Arc<Body<B>>,
     pub(super) functions: Shared,
+    /// What the function's sites had learned when the job was queued.
+    pub(super) sites: Option<SiteSnapshot>,
 }
 
 /// Identifies a job.
@@ -161,13 +164,13 @@ impl<B: Bytecode> Job<B> {
             Purpose::Calls(arguments, _) => Form::CallEntry(arguments),
         });
         let mut watch = inside.watch(&subject)?;
-        let functions = self.functions.functions();
+        let (functions, sites) = (self.functions.functions(), self.sites.as_ref());
         let result = watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
-            Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions), observer),
+            Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions, sites), observer),
             Purpose::Calls(arguments, cell) => {
                 // SAFETY: the engine that owns the call cell joins this thread before it is dropped.
                 let cell = unsafe { &*cell };
-                let source = self.body.source(0, functions);
+                let source = self.body.source(0, functions, sites);
                 compiler.call_entry(&source, arguments, self.body.unit(), cell, observer)
             }
         });

@@ -69,7 +69,9 @@ impl FieldForm {
                 FieldForm::Unsigned32
             }
             // The first is in the low half, the count in the high half.
-            OperandKind::Labels | OperandKind::Regs | OperandKind::RegsMut => FieldForm::All,
+            OperandKind::Labels | OperandKind::Regs | OperandKind::RegsMut | OperandKind::Site => {
+                FieldForm::All
+            }
             OperandKind::Pop | OperandKind::Push | OperandKind::Imm => match operand.scalar {
                 Some(Scalar::I8) => FieldForm::Signed8,
                 Some(Scalar::U8) => FieldForm::Unsigned8,

@@ -4,6 +4,7 @@ pub use super::operand::{
     Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out, Pop, Push,
     Registers, Regs, RegsMut,
 };
+pub use super::sites::{Cases, Site, SiteInfo};
 use super::slow_paths::SlowPaths;
 use super::template::Template;
 use crate::vocab::{OpInfo, Trap};
@@ -136,6 +137,9 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     /// For each opcode, whether its template has a slow path; empty if no template has one.
     const SLOW_PATHS: &'static [bool];
 
+    /// For each opcode, its `Site` operands, each with its number; empty if no opcode has one.
+    const SITES: &'static [&'static [(u8, SiteInfo)]];
+
     /// The opcode's number.
     fn opcode(&self) -> usize;
     /// The operands' values; those of `Pop` and `Push` are zero.
@@ -159,6 +163,12 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
         locals: u32,
         depth: u32,
     ) -> (Flow, u32);
+}
+
+/// The type of the cases of an opcode's `Site` operand. Implemented by `#[derive(Bytecode)]` only.
+pub trait HasSite<const OPCODE: usize, const OPERAND: usize> {
+    /// The type.
+    type Case: Copy + 'static;
 }
 
 /// Links an opcode's number to a type that represents the opcode in error messages. Implemented by `#[derive(Bytecode)]` only.

@@ -11,6 +11,7 @@ pub mod kinds;
 pub mod operand;
 pub mod ranges;
 pub mod schedule;
+pub mod sites;
 pub mod slow_paths;
 pub mod status;
 pub mod stencil;

@@ -279,13 +279,15 @@ pub enum OperandKind {
     Regs,
     /// [`RegsMut`].
     RegsMut,
+    /// [`Site`](super::sites::Site).
+    Site,
 }
 
 impl OperandKind {
     /// All kinds.
-    pub const ALL: [OperandKind; 10] = {
+    pub const ALL: [OperandKind; 11] = {
         use OperandKind::*;
-        [In, Out, InOut, Pop, Push, Imm, Label, Labels, Regs, RegsMut]
+        [In, Out, InOut, Pop, Push, Imm, Label, Labels, Regs, RegsMut, Site]
     };
 
     /// The name of the type of such fields.
@@ -307,6 +309,7 @@ impl OperandKind {
             OperandKind::Labels => "Labels",
             OperandKind::Regs => "Regs",
             OperandKind::RegsMut => "RegsMut",
+            OperandKind::Site => "Site",
         }
     }
 
@@ -393,7 +396,7 @@ impl Registers {
                     found[count] = offsets[at];
                     count += 1;
                 }
-                OperandKind::Imm => {}
+                OperandKind::Imm | OperandKind::Site => {}
                 _ => return None,
             }
             at += 1;

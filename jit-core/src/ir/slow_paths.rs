@@ -60,6 +60,11 @@ impl SlowPaths {
         self.ran.get(at as usize).is_some_and(|entry| entry.load(Relaxed) != 0)
     }
 
+    /// A bytecode's entry; `None` if no bytecode of the function has a slow path.
+    pub(super) fn entry(&self, at: u32) -> Option<&AtomicU8> {
+        self.ran.get(at as usize)
+    }
+
     /// The address of a bytecode's entry, a byte in which code stores a one.
     ///
     /// # Panics

@@ -130,6 +130,16 @@ pub enum Step {
         /// The effects.
         effect: Effect,
     },
+    /// A value in the memory of a `Site` operand: the number of its cases, or a field of a case. In code of the optimizer it is the
+    /// constant that is there when the code is made.
+    SiteValue {
+        /// The operand's number.
+        operand: u8,
+        /// The distance from the start of the site's memory, in bytes.
+        offset: u32,
+        /// The value's type.
+        ty: Type,
+    },
     /// A call of a function of bytecode. Yields a value if the callee has a result.
     Invoke {
         /// The function's number.
@@ -245,7 +255,11 @@ impl Step {
             Step::Call { signature, .. } => is_value(signature.ret),
             Step::Invoke { ret, .. } => is_value(ret),
             Step::Block { params, .. } => params.len(),
-            Step::Read { .. } | Step::Constant { .. } | Step::Window { .. } | Step::WindowLength { .. } => 1,
+            Step::Read { .. }
+            | Step::Constant { .. }
+            | Step::Window { .. }
+            | Step::WindowLength { .. }
+            | Step::SiteValue { .. } => 1,
             _ => 0,
         }
     }

@@ -17,6 +17,7 @@ use crate::engine::code::{Code, Temporaries};
 use crate::inside::{Form, Subject};
 use azulejo_core::check::{self, temporaries::temporaries};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
+use azulejo_core::ir::sites::{SiteSnapshot, Sites};
 use azulejo_core::pass::build::{self, FunctionSource};
 use azulejo_core::verify::{self, Fault, Shape, VerifyError};
 use azulejo_core::vocab::Vocabulary;
@@ -36,6 +37,8 @@ pub(crate) struct Body<B: Bytecode> {
     guards: bool,
     /// Its slow paths, and which of them the optimizer leaves out.
     pub(crate) speculation: Speculation,
+    /// What its bytecodes have learned.
+    pub(crate) sites: Sites,
 }
 
 /// Makes a function's bytecode.
@@ -99,7 +102,8 @@ impl<B: Bytecode> Body<B> {
             }
         }
         let (generation, speculation) = (AtomicU32::new(0), Speculation::of(&code.ops));
-        Ok(Body { name, code, registers, shape, generation, guards, speculation })
+        let sites = Sites::of(&mut code.ops, speculation.slow_paths());
+        Ok(Body { name, code, registers, shape, generation, guards, speculation, sites })
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
@@ -176,8 +180,19 @@ impl<B: Bytecode> Body<B> {
         Subject { name: &self.name, code: &self.code.ops, form }
     }
 
-    /// The function as the optimizer takes it, to start at the bytecode `entry`.
-    pub(crate) fn source<'a>(&'a self, entry: u32, functions: build::Linkage<'a>) -> FunctionSource<'a> {
+    /// What the function's sites have learned, for the optimizer; `None` if code is to read the sites when it runs. For the engine's
+    /// thread.
+    pub(crate) fn snapshot(&self) -> Option<SiteSnapshot> {
+        self.speculation.left_out().and_then(|_| self.sites.snapshot())
+    }
+
+    /// The function as the optimizer takes it, to start at the bytecode `entry`, with its sites as they are in the snapshot.
+    pub(crate) fn source<'a>(
+        &'a self,
+        entry: u32,
+        functions: build::Linkage<'a>,
+        sites: Option<&'a SiteSnapshot>,
+    ) -> FunctionSource<'a> {
         FunctionSource {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcodes: B::OPCODES,
@@ -191,6 +206,7 @@ impl<B: Bytecode> Body<B> {
             arguments: self.code.arguments,
             functions,
             slow_paths: self.speculation.left_out(),
+            sites,
             call_entry: None,
         }
     }

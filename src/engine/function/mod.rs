@@ -113,6 +113,11 @@ impl<B: Bytecode> Function<B> {
 
     /// The bytecode, which must have been made.
     #[inline(always)]
+    /// The bytecode, if it was made.
+    pub(crate) fn made_body(&self) -> Option<&Arc<Body<B>>> {
+        self.body.get().and_then(Result::ok)
+    }
+
     pub(crate) fn body(&self) -> &Arc<Body<B>> {
         match self.body.get() {
             Some(Ok(body)) => body,

@@ -200,6 +200,7 @@ impl Verified {
             arguments: Some(self.arguments),
             functions,
             slow_paths: Some(&self.compiled_paths),
+            sites: None,
             call_entry: None,
         }
     }

@@ -91,6 +91,7 @@ impl Program {
             arguments: Some(REGISTERS),
             functions,
             slow_paths: None,
+            sites: None,
             call_entry: None,
         }
     }

@@ -78,7 +78,7 @@ fn scan_bytecode(scratch: &mut FunctionScratch, source: &FunctionSource<'_>, gra
                 let written = info.kind == OperandKind::RegsMut;
                 run_of(raw).for_each(|register| registers.note(register as u32, Type::I64, written));
             }
-            OperandKind::Imm => {}
+            OperandKind::Imm | OperandKind::Site => {}
         }
     }
 }

@@ -104,6 +104,12 @@ impl Operands for HoleOperands<'_> {
         self.hole(cursor, HoleSource::Count(operand), Range::Unsigned)
     }
 
+    fn site_value(&mut self, cursor: &mut Cursor<'_>, operand: u8, offset: u32, ty: Type) -> Node {
+        let site = self.hole(cursor, HoleSource::Operand(operand), Range::Any);
+        let address = cursor.address(site, offset as u64);
+        cursor.load(ty, address)
+    }
+
     fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node {
         match op {
             Op::TC => return self.pointer(cursor, CONTEXT),
@@ -205,6 +211,10 @@ impl Operands for HoleOperands<'_> {
         let entry = self.hole(cursor, HoleSource::SlowPath, Range::Any);
         let one = cursor.constant(Type::I8, 1);
         cursor.store(entry, one);
+    }
+
+    fn decides(&mut self, _: &Cursor<'_>, _: Node) -> Option<bool> {
+        None
     }
 
     fn before_end(&mut self, cursor: &mut Cursor<'_>) {

@@ -34,6 +34,8 @@ pub(super) trait Operands {
     fn window(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node;
     /// The number of registers in a run.
     fn window_length(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node;
+    /// A value in the memory of a site.
+    fn site_value(&mut self, cursor: &mut Cursor<'_>, operand: u8, offset: u32, ty: Type) -> Node;
     /// An operator. The implementation decides how a function gets its context, its frame and its unit.
     fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node;
     /// An operator whose constant is an operand.
@@ -63,6 +65,9 @@ pub(super) trait Operands {
 
     /// The block is the start of the bytecode's slow path. Ends the block if that is left out.
     fn slow(&mut self, cursor: &mut Cursor<'_>);
+
+    /// Whether a flag holds, if the way on which it does not is to be left out.
+    fn decides(&mut self, cursor: &Cursor<'_>, flag: Node) -> Option<bool>;
 
     /// Called before a step that ends the block.
     fn before_end(&mut self, cursor: &mut Cursor<'_>);
@@ -177,7 +182,7 @@ impl<O: Operands> Linker<'_, O> {
         local.awaited == 0 && self.cursor.graph.block(local.block).preds.is_empty()
     }
 
-    /// Leaves out a step behind a slow path that was left out.
+    /// Leaves out a step behind a slow path that was left out, or for a case that a site does not have.
     fn leave_out(&mut self, step: &Step) {
         self.scratch.values.extend(core::iter::repeat_n(Node::NONE, step.n_values()));
         match *step {
@@ -212,6 +217,7 @@ impl<O: Operands> Linker<'_, O> {
             Step::Constant { operand, ty } => operands.constant(cursor, operand, ty),
             Step::Window { operand } => operands.window(cursor, operand),
             Step::WindowLength { operand } => operands.window_length(cursor, operand),
+            Step::SiteValue { operand, offset, ty } => operands.site_value(cursor, operand, offset, ty),
             Step::Slow => return operands.slow(cursor),
             Step::Write { operand, value } => {
                 return operands.write(cursor, operand, scratch.values[value as usize]);
@@ -251,6 +257,7 @@ impl<O: Operands> Linker<'_, O> {
             | Step::Constant { .. }
             | Step::Window { .. }
             | Step::WindowLength { .. }
+            | Step::SiteValue { .. }
             | Step::Write { .. }
             | Step::Call { .. }
             | Step::Invoke { .. }
@@ -330,6 +337,16 @@ impl<O: Operands> Linker<'_, O> {
     fn branch(&mut self, flag: Ref, then: BlockRef, otherwise: BlockRef, likelihood: Likelihood) {
         let [to_then, to_otherwise] =
             [then, otherwise].map(|block| self.scratch.blocks[block as usize].block);
+        if let Some(holds) = self.operands.decides(&self.cursor, self.value(flag)) {
+            let (to, taken, left) = match holds {
+                true => (to_then, then, otherwise),
+                false => (to_otherwise, otherwise, then),
+            };
+            self.cursor.jump(to);
+            self.edge(taken);
+            self.linked(taken);
+            return self.linked(left);
+        }
         self.cursor.branch(self.value(flag), to_then, to_otherwise);
         let cold = match likelihood {
             Likelihood::Likely => Some(to_otherwise),

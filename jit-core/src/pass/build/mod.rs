@@ -45,6 +45,7 @@ use crate::ir::bits::Bits;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, Raw};
 use crate::ir::graph::Graph;
 use crate::ir::index::Block;
+use crate::ir::sites::SiteSnapshot;
 use crate::ir::slow_paths::SlowPaths;
 use crate::ir::template::Template;
 use crate::vocab::{Sig, Type, Vocabulary};
@@ -110,6 +111,8 @@ pub struct FunctionSource<'a> {
     /// Which slow paths have run. All others are left out of the code, which is left there: see
     /// [`Left::Missed`](crate::ir::status::Left::Missed). `None` if none is left out.
     pub slow_paths: Option<&'a SlowPaths>,
+    /// The sites of its bytecodes when the compilation was asked for. `None` if code is to read them when it runs.
+    pub sites: Option<&'a SiteSnapshot>,
     /// Set if other functions of bytecode call this one by their own convention, and not with a frame. It must start at its
     /// first bytecode, and no template in it may take the frame's address (see [`Template::observes`]).
     pub call_entry: Option<CallEntry>,

@@ -148,7 +148,11 @@ pub fn first_reads(template: &Template) -> Vec<CachedValue> {
                 Likelihood::Unlikely => is_cold[then as usize] = true,
                 Likelihood::Even => {}
             },
-            Step::Node { .. } | Step::Constant { .. } | Step::WindowLength { .. } | Step::Jump { .. } => {}
+            Step::Node { .. }
+            | Step::Constant { .. }
+            | Step::WindowLength { .. }
+            | Step::SiteValue { .. }
+            | Step::Jump { .. } => {}
             // Control does not reach the steps after these.
             Step::Trap { .. } | Step::Exit { .. } | Step::Return { .. } | Step::Goto { .. } | Step::Next => {}
             _ => break,

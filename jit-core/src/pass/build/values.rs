@@ -28,6 +28,8 @@ pub(super) struct ValueOperands<'a> {
     pub(super) observed: bool,
     /// Whether the current template has exposed, for writing, the slots of the runs that are its operands.
     pub(super) has_window: bool,
+    /// Whether the current template has read a site, in the snapshot.
+    has_site: bool,
     /// Whether some blocks may be unreachable.
     pub(super) may_be_unreached: bool,
     /// The block of the next bytecode, once the current template has jumped there.
@@ -83,6 +85,22 @@ impl Operands for ValueOperands<'_> {
 
     fn window_length(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
         cursor.constant(Type::I64, run_of(self.operand(cursor.at, operand)).len() as u64)
+    }
+
+    fn site_value(&mut self, cursor: &mut Cursor<'_>, operand: u8, offset: u32, ty: Type) -> Node {
+        let address = self.operand(cursor.at, operand) + offset as u64;
+        // SAFETY: templates read nothing else of sites.
+        let known = self.source.sites.and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
+        match known {
+            Some(bits) => {
+                self.has_site = true;
+                cursor.constant(ty, bits)
+            }
+            None => {
+                let address = cursor.constant(Type::I64, address);
+                cursor.load(ty, address)
+            }
+        }
     }
 
     fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node {
@@ -159,6 +177,23 @@ impl Operands for ValueOperands<'_> {
             self.exit_at(cursor, MISSED | at as u64);
             self.may_be_unreached = true;
         }
+    }
+
+    /// Which cases a site has is known when the function is built.
+    fn decides(&mut self, cursor: &Cursor<'_>, flag: Node) -> Option<bool> {
+        if !self.has_site {
+            return None;
+        }
+        let graph = &*cursor.graph;
+        let mut operands = [0; 2];
+        let inputs = graph.inputs(flag);
+        for (operand, &input) in core::iter::zip(operands.get_mut(..inputs.len())?, inputs) {
+            *operand = graph.as_const(input)?;
+        }
+        let data = graph.node(flag);
+        let holds = graph.vocab.evaluate(data.op, data.sig, &operands[..inputs.len()])?.ok()? & 1 != 0;
+        self.may_be_unreached = true;
+        Some(holds)
     }
 
     fn before_end(&mut self, _: &mut Cursor<'_>) {}
@@ -251,13 +286,14 @@ impl<'a> ValueOperands<'a> {
         scratch: &'a mut FunctionScratch,
         chaos: &'a mut Chaos,
     ) -> ValueOperands<'a> {
-        let (observed, has_window, may_be_unreached, next) = (false, false, false, Block::NONE);
-        ValueOperands { source, scratch, chaos, observed, has_window, may_be_unreached, next }
+        let next = Block::NONE;
+        let (observed, has_window, has_site, may_be_unreached) = (false, false, false, false);
+        ValueOperands { source, scratch, chaos, observed, has_window, has_site, may_be_unreached, next }
     }
 
     /// Prepares for the template of the next bytecode.
     pub(super) fn start_bytecode(&mut self) {
-        (self.observed, self.has_window) = (false, false);
+        (self.observed, self.has_window, self.has_site) = (false, false, false);
     }
 
     /// The operand of a bytecode.
