@@ -82,7 +82,8 @@ impl Look<'_> {
                 stored = self.at(body, stored);
             }
             Kind::Within(flag, _, access) => stored = self.all([&**flag, &**access], stored),
-            Kind::Not(inner)
+            Kind::OfKind { value: inner, .. }
+            | Kind::Not(inner)
             | Kind::Likely(inner, _)
             | Kind::Cold(inner)
             | Kind::Slow(inner)

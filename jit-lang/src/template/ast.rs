@@ -41,6 +41,17 @@ pub enum Kind {
         /// The conditions under which it traps, and the code of each trap.
         checks: Vec<(Typed, u32)>,
     },
+    /// Whether a boxed value is of a kind, the value in a box of the kind, or the box of a value.
+    OfKind {
+        /// `is`, `unbox` or `box`.
+        op: Op,
+        /// The kind's number.
+        kind: usize,
+        /// The value.
+        value: Box<Typed>,
+        /// The kind's formula, whose names are its own: variable 0 is the value, and nothing around the formula is seen in it.
+        meaning: Box<Typed>,
+    },
     /// The value of a VM register operand.
     Read(usize),
     /// A constant.

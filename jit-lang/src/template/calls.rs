@@ -218,6 +218,7 @@ impl Checker<'_> {
             Kind::Op { op, args, .. } if !self.vocab.info(*op).props.contains(Props::READS) => {
                 part_of(&args.iter().collect::<Vec<_>>())
             }
+            Kind::OfKind { value, .. } => part_of(&[value]),
             Kind::Variable(variable) => self.variables[*variable].leads,
             Kind::Let(_, body) | Kind::Slow(body) => self.leads(body),
             Kind::Sequence(steps) => steps.last().map_or(Leads::Elsewhere, |last| self.leads(last)),

@@ -9,6 +9,7 @@ use super::ast::{Constant, Kind, Leads, Native, Opcode, Typed};
 use super::calls::RUNS;
 use super::control::Mark;
 use super::fields::{self, Structs};
+use super::kinds::Kinds;
 use super::macros::Macro;
 use super::signs::Sign;
 use crate::place::{Error, Place};
@@ -26,6 +27,12 @@ pub(super) struct Checker<'a> {
     pub(super) vocab: Vocabulary,
     pub(super) macros: &'a HashMap<String, Macro>,
     pub(super) structs: &'a Structs,
+    /// The kinds of values.
+    pub(super) kinds: &'a Kinds,
+    /// If this is a formula of a kind, the name of its argument.
+    pub(super) argument: Option<&'static str>,
+    /// Whether an error is due to a kind that is wrong, which was reported.
+    pub(super) is_moot: bool,
     /// Whether the body was marked `unsafe`.
     pub(super) is_unsafe: bool,
     /// Whether the template stores its own result.
@@ -56,7 +63,7 @@ pub(super) struct Checker<'a> {
 
 /// A `let:` name, or a value that is computed once.
 pub(super) struct Variable {
-    is_used: bool,
+    pub(super) is_used: bool,
     pub(super) leads: Leads,
 }
 
@@ -71,6 +78,7 @@ impl<'a> Checker<'a> {
         opcode: &'a Opcode,
         vocab: Vocabulary,
         source: &'a Source,
+        kinds: &'a Kinds,
         is_unsafe: bool,
         stores_itself: bool,
     ) -> Self {
@@ -79,6 +87,9 @@ impl<'a> Checker<'a> {
             vocab,
             macros: &source.macros,
             structs: &source.structs,
+            kinds,
+            argument: None,
+            is_moot: false,
             is_unsafe,
             stores_itself,
             scopes: Vec::new(),
@@ -265,6 +276,9 @@ impl<'a> Checker<'a> {
                     );
                     return fail(place, message);
                 }
+                if let Some(argument) = self.argument {
+                    return fail(place, format!("the only name in this formula is `${argument}`"));
+                }
                 let names: Vec<String> =
                     operands.iter().map(|operand| format!("${}", operand.name)).collect();
                 let opcode = &self.opcode.name;
@@ -317,6 +331,8 @@ impl<'a> Checker<'a> {
                 Ok(Typed { kind, ty: Type::I64, sign: Sign::Unsigned, leaves: false, is_loose: false, place })
             }
             "place" => self.place(rest, place),
+            "is" | "unbox" | "box" => self.of_kind(word, head.place(), rest, place),
+            "as" | "asv" => self.as_kinds(word, head.place(), rest, place, expect),
             _ => match self.control(word, rest, place, expect) {
                 Some(checked) => checked,
                 None => self.operator(word, head.place(), rest, place, expect),

@@ -33,7 +33,7 @@ impl Checker<'_> {
     ) -> Option<Checked<Typed>> {
         Some(match word {
             "do" | "dov" => self.sequence(word, rest, place, expect),
-            "if" => self.choice(rest, place, expect),
+            "if" => self.if_value(rest, place, expect),
             "when" | "ifv" => self.either(word, rest, place),
             "all" | "any" | "notf" | "likely" | "unlikely" => self.condition(word, rest, place),
             "cold" | "discard" => self.once(word, rest, place),
@@ -68,13 +68,11 @@ impl Checker<'_> {
                 None => Ok(void(Kind::Sequence(Vec::new()), place)),
             },
         )?;
-        let leaves = so.leaves && not.leaves;
-        let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
-        Ok(Typed { leaves, ..void(kind, place) })
+        Ok(one_of(condition, [so, not], place))
     }
 
     /// Checks two ways of which one is taken. An effect of one has not occurred in the other, nor behind it if it leaves.
-    fn arms(
+    pub(super) fn arms(
         &mut self,
         so: impl FnOnce(&mut Self) -> Checked<Typed>,
         not: impl FnOnce(&mut Self) -> Checked<Typed>,
@@ -324,13 +322,25 @@ impl Checker<'_> {
         Ok(Typed { kind, ty, sign, leaves, is_loose: false, place })
     }
 
-    fn choice(&mut self, rest: &[Sexpr], place: Place, expect: Option<Scalar>) -> Checked<Typed> {
+    fn if_value(&mut self, rest: &[Sexpr], place: Place, expect: Option<Scalar>) -> Checked<Typed> {
         let [condition, so, not] = rest else {
             return wrong_count(place, "if", "a flag and two values", rest);
         };
         let condition = self.flag(condition)?;
-        let [so, not] =
+        let arms =
             self.arms(|checker| checker.expression(so, expect), |checker| checker.expression(not, expect))?;
+        self.choice("if", condition, arms, place, expect)
+    }
+
+    /// The value of one of two ways, as a flag says.
+    pub(super) fn choice(
+        &mut self,
+        word: &str,
+        condition: Typed,
+        [so, not]: [Typed; 2],
+        place: Place,
+        expect: Option<Scalar>,
+    ) -> Checked<Typed> {
         let is_flag = |arm: &Typed| arm.leaves || arm.ty == Type::Flag;
         if is_flag(&so) && is_flag(&not) && !(so.leaves && not.leaves) {
             let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
@@ -338,10 +348,12 @@ impl Checker<'_> {
         }
         for arm in [&so, &not] {
             if !arm.leaves && arm.ty == Type::Flag {
-                return fail(arm.place, "one way of this `if` has a flag, and the other one has not");
+                let message = format!("one way of this `{word}` has a flag, and the other one has not");
+                return fail(arm.place, message);
             }
             if !arm.leaves && !arm.ty.is_value() {
-                return fail(arm.place, "both ways of an `if` have a value; `ifv` is for what is done");
+                let message = format!("both ways of an `{word}` have a value; `{word}v` is for what is done");
+                return fail(arm.place, message);
             }
         }
         let (so, not) = match (so.leaves, not.leaves) {
@@ -394,6 +406,13 @@ impl Checker<'_> {
         }
         Ok(leaving(Kind::Switch(Box::new(value), operands), place))
     }
+}
+
+/// One of two things to do, as a flag says.
+pub(super) fn one_of(condition: Typed, [so, not]: [Typed; 2], place: Place) -> Typed {
+    let leaves = so.leaves && not.leaves;
+    let kind = Kind::If(Box::new(condition), Box::new(so), Box::new(not));
+    Typed { leaves, ..void(kind, place) }
 }
 
 /// The name of the mark, if a step is one.

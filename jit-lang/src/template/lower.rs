@@ -4,7 +4,7 @@
 //! blocks in the order in which they are created. Block 0 is the entry.
 
 use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Operand, Typed};
-use super::steps::{self, Access, Code, Imm, Step, Template};
+use super::steps::{self, Access, Code, FormulaTerm, Imm, Step, Template};
 use crate::token::Token;
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::ir::template::{Likelihood, Resume};
@@ -20,20 +20,26 @@ pub(super) fn lower(body: &Typed, operands: &[Operand]) -> Template {
 
 /// Lowers one of the two variants of a template. Also returns whether the template has two.
 fn form(body: &Typed, operands: &[Operand], faults: bool) -> (Template, bool) {
-    let mut lowering = Lowering {
-        operands,
-        faults,
-        has_within: false,
-        steps: Vec::new(),
-        n_values: 0,
-        n_blocks: 1,
-        open: true,
-        variables: HashMap::new(),
-        marks: HashMap::new(),
-    };
+    let mut lowering = Lowering::new(operands, faults);
     lowering.value(body);
     let Lowering { steps, n_blocks, has_within, .. } = lowering;
     (Template { steps, blocks: n_blocks, guarded: None }, has_within)
+}
+
+/// Lowers a formula of a kind, whose argument is variable 0. The argument is value 0, and the last value is the result.
+pub(super) fn formula(body: &Typed) -> Vec<FormulaTerm> {
+    let mut lowering = Lowering::new(&[], false);
+    lowering.variables.insert(0, 0);
+    lowering.n_values = 1;
+    let result = lowering.value(body);
+    if result + 1 != lowering.n_values {
+        lowering.node(Op::COPY, Sig { from: Type::Void, ty: body.ty }, &[result], Imm::Known(0));
+    }
+    let terms = lowering.steps.into_iter().map(|step| match step {
+        Step::Node { op, sig, inputs, imm } => FormulaTerm { op, sig, inputs, imm },
+        other => unreachable!("{other:?} does more than compute"),
+    });
+    terms.collect()
 }
 
 struct Lowering<'a> {
@@ -57,6 +63,22 @@ fn needs_branches(flag: &Typed) -> bool {
         Kind::All(_) | Kind::Any(_) => true,
         Kind::Not(inner) | Kind::Likely(inner, _) => needs_branches(inner),
         _ => false,
+    }
+}
+
+impl<'a> Lowering<'a> {
+    fn new(operands: &'a [Operand], faults: bool) -> Self {
+        Lowering {
+            operands,
+            faults,
+            has_within: false,
+            steps: Vec::new(),
+            n_values: 0,
+            n_blocks: 1,
+            open: true,
+            variables: HashMap::new(),
+            marks: HashMap::new(),
+        }
     }
 }
 
@@ -202,6 +224,10 @@ impl Lowering<'_> {
                 }
                 self.node(*op, *sig, &inputs, imm)
             }
+            Kind::OfKind { op, kind, value, .. } => {
+                let value = (self.value(value), value.ty);
+                self.of_kind(*op, *kind, value, typed.ty)
+            }
             Kind::Read(at) => self.yields(Step::Read { operand: *at, ty: typed.ty }),
             Kind::Constant(Constant::Tokens(tokens)) => {
                 let (ty, sign) = (typed.ty, typed.sign);
@@ -274,6 +300,12 @@ impl Lowering<'_> {
                 0
             }
         }
+    }
+
+    /// Emits an operator on a value of a kind.
+    fn of_kind(&mut self, op: Op, kind: usize, (value, of): (u16, Type), ty: Type) -> u16 {
+        let from = if op == Op::BOX { of } else { Type::Void };
+        self.node(op, Sig { from, ty }, &[value], Imm::Known(kind as i64))
     }
 
     /// The address of an output's slot. The slot is written first, with the operand's value if it is also an input and with zero

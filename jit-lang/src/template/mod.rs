@@ -1,7 +1,7 @@
 //! Templates: the meanings of opcodes.
 //!
-//! In: the tokens of a `template!`, which [`Source::read`] turns into rows, macros and descriptions of structs; and an opcode for
-//! each row. Out of [`compile`]: the row as a typed tree, from which the interpreter is printed, and as steps for the compilers;
+//! In: the tokens of a `template!`, which [`Source::read`] turns into rows, macros, kinds and descriptions of structs; and an opcode
+//! for each row. Out of [`compile`]: the row as a typed tree, from which the interpreter is printed, and as steps for the compilers;
 //! or an error.
 
 pub mod aliasing;
@@ -10,8 +10,10 @@ mod calls;
 mod check;
 mod control;
 mod fields;
+mod kinds;
 mod lower;
 mod macros;
+mod of_kind;
 pub mod signs;
 mod source;
 pub mod steps;
@@ -22,6 +24,7 @@ mod within;
 mod words;
 
 pub use fields::Structs;
+pub use kinds::Kinds;
 pub use macros::{Macro, circles};
 pub use source::{Row, Source};
 
@@ -45,7 +48,8 @@ pub struct Compiled {
     pub warnings: Vec<Warning>,
 }
 
-/// Compiles a row for its opcode. Returns `None` for a row that did not parse, since that error was reported already.
+/// Compiles a row for its opcode. Returns `None` for a row that did not parse or uses a kind that is wrong, since that error was
+/// reported already.
 ///
 /// # Errors
 ///
@@ -55,10 +59,15 @@ pub fn compile(
     opcode: &Opcode,
     vocab: Vocabulary,
     source: &Source,
+    kinds: &Kinds,
 ) -> Result<Option<Compiled>, Error> {
     let Some(body) = &row.body else { return Ok(None) };
-    let mut checker = Checker::new(opcode, vocab, source, row.is_unsafe.is_some(), row.stores_itself);
-    let body = checker.template(body).map_err(|error| checker.in_row(error, &row.to_string()))?;
+    let mut checker = Checker::new(opcode, vocab, source, kinds, row.is_unsafe.is_some(), row.stores_itself);
+    let body = match checker.template(body) {
+        Ok(body) => body,
+        Err(_) if checker.is_moot => return Ok(None),
+        Err(error) => return Err(checker.in_row(error, &row.to_string())),
+    };
     let (template, warnings) = (lower::lower(&body, &opcode.operands), aliasing::warnings(opcode, &body));
     Ok(Some(Compiled { body, natives: checker.natives, template, warnings }))
 }

@@ -1,8 +1,9 @@
-//! The contents of a `template!`: rows and macros.
+//! The contents of a `template!`: rows, macros and kinds.
 //!
 //! In: tokens. Out: a [`Source`], and the syntax errors.
 
 use super::fields::Structs;
+use super::kinds::{self, WrittenKinds};
 use super::macros::Macro;
 use crate::place::{Error, Errors, Place};
 use crate::reader::Reader;
@@ -32,7 +33,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// The rows and macros of a `template!`.
+/// The rows, macros and kinds of a `template!`.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     /// The fields of the structs that the rows use.
@@ -41,6 +42,8 @@ pub struct Source {
     pub rows: Vec<Row>,
     /// The macros by name.
     pub macros: HashMap<String, Macro>,
+    /// The set of kinds, if there is one.
+    pub kinds: Option<WrittenKinds>,
 }
 
 impl Source {
@@ -53,6 +56,8 @@ impl Source {
                 Err(Error::new(reader.last(), "`use` of shared macros stands before everything else"))
             } else if reader.takes_word("macro") {
                 read_macro(&mut reader, &mut source)
+            } else if kinds::comes_next(&reader) {
+                read_kinds(&mut reader, &mut source, errors)
             } else {
                 read_row(&mut reader, &mut source)
             };
@@ -66,10 +71,10 @@ impl Source {
     }
 }
 
-/// Whether these tokens are `Enum::Opcode =>`, with or without a `!`, or a macro.
+/// Whether these tokens are `Enum::Opcode =>`, with or without a `!`, a macro, or kinds.
 fn starts_row(tokens: &[Token]) -> bool {
     let mut reader = Reader::new(tokens[..tokens.len().min(12)].to_vec());
-    if reader.takes_word("macro") {
+    if reader.takes_word("macro") || kinds::comes_next(&reader) {
         return true;
     }
     let is_path = reader.path().is_some_and(|(_, idents)| idents.len() > 1);
@@ -102,6 +107,17 @@ fn read_row(reader: &mut Reader, source: &mut Source) -> Result<(), Error> {
     let body = body.map(|body| row.body = Some(body));
     source.rows.push(row);
     body
+}
+
+/// `kinds u64 { … }`
+fn read_kinds(reader: &mut Reader, source: &mut Source, errors: &mut Errors) -> Result<(), Error> {
+    let place = reader.here();
+    let kinds = WrittenKinds::read(reader, errors)?;
+    if source.kinds.is_some() {
+        return Err(Error::new(place, "there is a set of kinds already, and an enum has one"));
+    }
+    source.kinds = Some(kinds);
+    Ok(())
 }
 
 /// `macro ^name (,a ,b) body`

@@ -19,6 +19,41 @@ pub struct Template {
     pub guarded: Option<Box<Template>>,
 }
 
+impl Template {
+    /// Whether the template has operators on kinds of values.
+    pub fn uses_kinds(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Node { op: Op::IS | Op::UNBOX | Op::BOX, .. }))
+    }
+}
+
+/// A kind of values, as [`azulejo_core::ir::kinds::ValueKind`] defines it.
+#[derive(Clone, Debug)]
+pub struct ValueKind {
+    /// Its name.
+    pub name: String,
+    /// The type of its values outside of boxes.
+    pub ty: Type,
+    /// Whether a boxed value is of this kind.
+    pub is: Vec<FormulaTerm>,
+    /// The value in a box.
+    pub unbox: Vec<FormulaTerm>,
+    /// The box of a value.
+    pub make_box: Vec<FormulaTerm>,
+}
+
+/// An operator in a formula.
+#[derive(Clone, Debug)]
+pub struct FormulaTerm {
+    /// The operator.
+    pub op: Op,
+    /// Its types.
+    pub sig: Sig,
+    /// Its operands.
+    pub inputs: Vec<Ref>,
+    /// Its constant.
+    pub imm: Imm,
+}
+
 /// A constant of a step.
 #[derive(Clone, Debug)]
 pub enum Imm {

@@ -2,7 +2,7 @@
 
 use super::ast::{Opcode, Operand};
 use super::steps::{Imm, Step, StepArguments, StepCallee, Template};
-use super::{Compiled, Source, compile};
+use super::{Compiled, Kinds, Source, compile};
 use crate::place::{Error, Errors, Place};
 use crate::reader::Reader;
 use crate::token::{Delimiter, Token, lex, text};
@@ -31,7 +31,7 @@ fn opcode(written: &str) -> (Opcode, bool) {
     (Opcode { name: name.text, place: Place::NOWHERE, operands }, stores_itself)
 }
 
-/// Compiles the row of an opcode; macros may follow the row.
+/// Compiles the row of an opcode; macros and kinds may follow the row.
 fn compiled(written: &str, row: &str) -> Result<Compiled, Error> {
     let (mut opcode, stores_itself) = opcode(written);
     let head = format!("Op::{}{} => ", opcode.name, if stores_itself { "!" } else { "" });
@@ -43,12 +43,17 @@ fn compiled(written: &str, row: &str) -> Result<Compiled, Error> {
     let tokens = lex(&format!("{head}{row}")).map_err(back)?;
     let mut errors = Errors::default();
     let source = Source::read(tokens, &mut errors);
-    if let Some(error) = errors.0.into_iter().chain(super::circles(&source.macros)).next() {
+    errors.0.extend(super::circles(&source.macros));
+    let kinds = match errors.0.is_empty() {
+        true => Kinds::check(&source, Vocabulary::BUILTIN, &mut errors),
+        false => Kinds::default(),
+    };
+    if let Some(error) = errors.0.into_iter().next() {
         return Err(back(error));
     }
     let row = &source.rows[0];
     opcode.place = row.name.place;
-    let compiled = compile(row, &opcode, Vocabulary::BUILTIN, &source).map_err(back)?;
+    let compiled = compile(row, &opcode, Vocabulary::BUILTIN, &source, &kinds).map_err(back)?;
     Ok(compiled.expect("what could be read has a meaning"))
 }
 

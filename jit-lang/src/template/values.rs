@@ -6,6 +6,7 @@
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, Checker, fail};
 use super::fields;
+use super::of_kind::FORMS;
 use super::signs::{self, Sign};
 use super::words::meant;
 use crate::place::Place;
@@ -36,7 +37,12 @@ impl Checker<'_> {
             let names = vocab.iter().filter(|(_, info)| is_known(info)).map(|(_, info)| info.name);
             let hint = match self.macros.contains_key(word) {
                 true => format!("; the macro is `^{word}`"),
-                false => meant(word, names.chain(["let:", "letv:", "window", "length"])),
+                false => {
+                    let of_kinds = if self.kinds.boxed.is_some() { &FORMS[..] } else { &[] };
+                    let forms =
+                        ["let:", "letv:", "window", "length"].into_iter().chain(of_kinds.iter().copied());
+                    meant(word, names.chain(forms))
+                }
             };
             return fail(head, format!("there is no operator `{word}`{hint}"));
         };

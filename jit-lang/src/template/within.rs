@@ -47,6 +47,7 @@ fn mark(typed: &mut Typed, code: &[Token], vocab: Vocabulary) -> Checked<()> {
             }
             one_of(args.iter_mut(), place, code, vocab)
         }
+        Kind::OfKind { value, .. } => mark(value, code, vocab),
         Kind::Let(bound, body) => {
             one_of(bound.iter_mut().map(|(_, value)| value).chain([&mut **body]), place, code, vocab)
         }
@@ -90,6 +91,7 @@ fn noise(typed: &Typed, vocab: Vocabulary) -> Option<Place> {
     let is_quiet = match &typed.kind {
         Kind::Op { op, checks, .. } => checks.is_empty() && !vocab.info(*op).props.contains(Props::WRITES),
         Kind::Call(call) => call.effect == Effect::Pure,
+        Kind::OfKind { .. } => true,
         Kind::Read(_) | Kind::Constant(_) | Kind::Variable(_) | Kind::Window(_) | Kind::WindowLength(_) => {
             true
         }
@@ -109,7 +111,7 @@ fn parts(typed: &Typed) -> Vec<&Typed> {
         Kind::Call(call) => call.args.iter().map(|(arg, _)| arg).collect(),
         Kind::Let(bound, body) => bound.iter().map(|(_, value)| value).chain([&**body]).collect(),
         Kind::If(flag, so, not) => vec![flag, so, not],
-        Kind::Not(inner) | Kind::Likely(inner, _) => vec![inner],
+        Kind::OfKind { value: inner, .. } | Kind::Not(inner) | Kind::Likely(inner, _) => vec![inner],
         _ => Vec::new(),
     }
 }

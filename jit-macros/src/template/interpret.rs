@@ -83,6 +83,12 @@ impl Writer<'_> {
     fn expression(&self, typed: &Typed) -> TokenStream {
         match &typed.kind {
             Kind::Op { .. } => self.operator(typed),
+            Kind::OfKind { value, meaning, .. } => {
+                // The formula's names are its own, and the value is the first of them.
+                let (value, argument, meaning) =
+                    (self.expression(value), variable(0), self.expression(meaning));
+                quote!({ let #argument = #value; #meaning })
+            }
             Kind::Read(at) => {
                 let (slot, ty) = (self.slot(*at), rust(typed.ty));
                 quote!(<#ty as __meaning::Num>::from_bits(#slot))

@@ -2,12 +2,13 @@
 //!
 //! [`azulejo_lang::template`] compiles the rows. This module requests the descriptions that the rows need, and prints the result.
 //!
-//! In: rows `Enum::Opcode => expression`, macros, and (by way of the enum's own macro) the description of the
+//! In: rows `Enum::Opcode => expression`, macros, kinds, and (by way of the enum's own macro) the description of the
 //! opcodes. Out: for each row an implementation of `Semantics`: the static template for the compilers, and a
 //! Rust function for the interpreter. Every row is checked, so that all errors are reported together.
 
 pub(crate) mod fields;
 mod interpret;
+mod kinds;
 mod natives;
 mod print;
 pub(crate) mod shared;
@@ -18,11 +19,11 @@ use azulejo_core::vocab::{Scalar, Vocabulary};
 use azulejo_lang::reader::Reader;
 use azulejo_lang::template::aliasing::Warning;
 use azulejo_lang::template::ast::{Opcode, Operand};
-use azulejo_lang::template::{Row, Source, circles, compile};
+use azulejo_lang::template::{Kinds, Row, Source, circles, compile};
 use azulejo_lang::token::{Delimiter, Token, text};
 use azulejo_lang::words::did_you_mean;
 use azulejo_lang::{Error, Errors, Place};
-use proc_macro2::{Group, TokenStream};
+use proc_macro2::{Group, Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::parse::Parser;
 
@@ -85,6 +86,12 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
     let source = Source::read(rows.tokens, &mut errors);
     let mut output = TokenStream::new();
     let circles = circles(&source.macros);
+    let set = match circles.is_empty() {
+        true => Kinds::check(&source, vocab, &mut errors),
+        false => Kinds::default(),
+    };
+    let mut rows =
+        Rows { description: &description, vocab, source: &source, set: &set, kept: &kept, kinds: None };
     let paths: Vec<String> = source.rows.iter().map(|row| text(&row.path)).collect();
     for (at, row) in source.rows.iter().enumerate() {
         if paths[at] != paths[0] {
@@ -97,7 +104,7 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
             continue;
         }
         let expanded = match circles.is_empty() {
-            true => expand(row, &description, vocab, &source, &kept),
+            true => rows.expand(row),
             false => Ok(placeholder(row, &description, &kept)),
         };
         match expanded {
@@ -107,6 +114,9 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
                 output.extend(placeholder(row, &description, &kept));
             }
         }
+    }
+    if let Some(name) = &rows.kinds {
+        output.extend(kinds::item(name, &set, &kept));
     }
     errors.0.extend(circles);
     output.extend(kept.complaints(&errors));
@@ -212,78 +222,90 @@ fn warnings(warnings: &[Warning], opcode: &Opcode, kept: &Kept) -> TokenStream {
     warnings.iter().map(warning).collect()
 }
 
-fn expand(
-    row: &Row,
-    description: &Description,
+/// What the rows of a `template!` have in common.
+struct Rows<'a> {
+    description: &'a Description,
     vocab: Vocabulary,
-    source: &Source,
-    kept: &Kept,
-) -> Result<TokenStream, Error> {
-    let Description { operators, opcodes } = description;
-    let Some(number) = description.number(row) else {
-        let hint = did_you_mean(&row.name.text, opcodes.iter().map(|opcode| opcode.name.as_str()));
-        let message = format!("the enum has no opcode `{}`{hint}", row.name.text);
-        return Err(Error::new(row.name.place, message));
-    };
-    let Described { name, operands, members } = &opcodes[number];
-    let opcode = Opcode { name: name.clone(), place: row.name.place, operands: operands.clone() };
-    // The errors of a row that did not parse were reported already.
-    let Some(compiled) = compile(row, &opcode, vocab, source)? else {
-        return Ok(placeholder(row, description, kept));
-    };
-    let (path, name) = (kept.print(&row.path), kept.word(&row.name));
-    let warnings = warnings(&compiled.warnings, &opcode, kept);
-    let natives = natives::items(&compiled.natives, &path, kept);
-    let template = print::template(&compiled.template, kept);
-    let arm = interpret::interpret(&path, &opcode, vocab, operators.as_ref(), &compiled.body, kept);
-    let fields = members.iter().enumerate().map(|(at, member)| {
-        let local = format_ident!("operand{at}");
-        quote!(#member: #local)
-    });
-    // All tokens are located at the row's name, so that a second row for the opcode is reported there. But they have this macro's
-    // hygiene, so that their `unsafe` does not count as the crate's, which may forbid unsafe code.
-    let span = natives::shown_at(kept.span(row.name.place));
-    let mut content = Group::new(
-        proc_macro2::Delimiter::Brace,
-        quote! {
-                const TEMPLATE: &'static __template::Template = &#template;
+    source: &'a Source,
+    /// The kinds of values.
+    set: &'a Kinds,
+    kept: &'a Kept,
+    /// The name of the item with the kinds, if a row needs it.
+    kinds: Option<Ident>,
+}
 
-                // Without optimization an interpreter with all arms inlined into one function takes hundreds of KiB of stack.
-                #[cfg_attr(not(debug_assertions), inline(always))]
-                unsafe fn run(
-                    op: &#path,
-                    machine: &__bytecode::Machine<'_, <#path as __bytecode::Bytecode>::Context>,
-                    at: u32,
-                    stack: *mut u64,
-                ) -> __bytecode::Flow {
-                    unsafe {
-                        let #path::#name { #(#fields),* } = *op else { ::core::hint::unreachable_unchecked() };
-                        #arm
-                    }
-                }
-        },
-    );
-    content.set_span(span);
-    let implementation = quote_spanned! {span=>
-        unsafe impl __bytecode::Semantics<#number> for #path #content
-    };
-    // Only the row's own word `unsafe` belongs to the crate.
-    let said = row.is_unsafe.map(|said| quote_spanned!(kept.span(said)=> const _: () = unsafe {};));
-    Ok(quote! {
-        #warnings
-        #[allow(
-            unused_imports, unused_variables, unused_assignments, unused_unsafe, unused_braces, unused_parens,
-            unreachable_code, clippy::all, clippy::undocumented_unsafe_blocks,
-            reason = "written by a program, from a template that says where it is unsafe"
-        )]
-        const _: () = {
-            use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, template as __template};
-            use ::azulejo::__private::core::{native as __native, vocab as __vocab};
-            use ::azulejo::__private::core::vocab::meaning as __meaning;
-            #natives
-            #said
-            // SAFETY: both are generated from the same checked template.
-            #implementation
+impl Rows<'_> {
+    fn expand(&mut self, row: &Row) -> Result<TokenStream, Error> {
+        let Rows { description, vocab, source, set, kept, .. } = *self;
+        let Description { operators, opcodes } = description;
+        let Some(number) = description.number(row) else {
+            let hint = did_you_mean(&row.name.text, opcodes.iter().map(|opcode| opcode.name.as_str()));
+            let message = format!("the enum has no opcode `{}`{hint}", row.name.text);
+            return Err(Error::new(row.name.place, message));
         };
-    })
+        let Described { name, operands, members } = &opcodes[number];
+        let opcode = Opcode { name: name.clone(), place: row.name.place, operands: operands.clone() };
+        // The errors of a row that did not parse were reported already.
+        let Some(compiled) = compile(row, &opcode, vocab, source, set)? else {
+            return Ok(placeholder(row, description, kept));
+        };
+        let (path, name) = (kept.print(&row.path), kept.word(&row.name));
+        let warnings = warnings(&compiled.warnings, &opcode, kept);
+        let natives = natives::items(&compiled.natives, &path, kept);
+        if self.kinds.is_none() && compiled.template.uses_kinds() {
+            self.kinds = Some(kinds::name(&row.path, number));
+        }
+        let template = print::template(&compiled.template, self.kinds.as_ref(), kept);
+        let arm = interpret::interpret(&path, &opcode, vocab, operators.as_ref(), &compiled.body, kept);
+        let fields = members.iter().enumerate().map(|(at, member)| {
+            let local = format_ident!("operand{at}");
+            quote!(#member: #local)
+        });
+        // All tokens are located at the row's name, so that a second row for the opcode is reported there. But they have this macro's
+        // hygiene, so that their `unsafe` does not count as the crate's, which may forbid unsafe code.
+        let span = natives::shown_at(kept.span(row.name.place));
+        let mut content = Group::new(
+            proc_macro2::Delimiter::Brace,
+            quote! {
+                    const TEMPLATE: &'static __template::Template = &#template;
+
+                    // Without optimization an interpreter with all arms inlined into one function takes hundreds of KiB of stack.
+                    #[cfg_attr(not(debug_assertions), inline(always))]
+                    unsafe fn run(
+                        op: &#path,
+                        machine: &__bytecode::Machine<'_, <#path as __bytecode::Bytecode>::Context>,
+                        at: u32,
+                        stack: *mut u64,
+                    ) -> __bytecode::Flow {
+                        unsafe {
+                            let #path::#name { #(#fields),* } = *op else { ::core::hint::unreachable_unchecked() };
+                            #arm
+                        }
+                    }
+            },
+        );
+        content.set_span(span);
+        let implementation = quote_spanned! {span=>
+            unsafe impl __bytecode::Semantics<#number> for #path #content
+        };
+        // Only the row's own word `unsafe` belongs to the crate.
+        let said = row.is_unsafe.map(|said| quote_spanned!(kept.span(said)=> const _: () = unsafe {};));
+        Ok(quote! {
+            #warnings
+            #[allow(
+                unused_imports, unused_variables, unused_assignments, unused_unsafe, unused_braces, unused_parens,
+                unreachable_code, clippy::all, clippy::undocumented_unsafe_blocks,
+                reason = "written by a program, from a template that says where it is unsafe"
+            )]
+            const _: () = {
+                use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, template as __template};
+                use ::azulejo::__private::core::{native as __native, vocab as __vocab};
+                use ::azulejo::__private::core::vocab::meaning as __meaning;
+                #natives
+                #said
+                // SAFETY: both are generated from the same checked template.
+                #implementation
+            };
+        })
+    }
 }

@@ -6,22 +6,29 @@ use azulejo_core::ir::template::Resume;
 use azulejo_core::vocab::{Sig, Type};
 use azulejo_lang::Token;
 use azulejo_lang::template::signs::{Sign, has_minus};
-use azulejo_lang::template::steps::{Access, Code, Imm, Step, StepArguments, StepCallee, Template};
-use proc_macro2::{Literal, TokenStream};
+use azulejo_lang::template::steps::{
+    Access, Code, FormulaTerm, Imm, Step, StepArguments, StepCallee, Template, ValueKind,
+};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-/// The tokens of a template, including its variant for accesses that may fault.
-pub(super) fn template(template: &Template, kept: &Kept) -> TokenStream {
+/// The tokens of a template, including its variant for accesses that may fault. `kinds` is the item with the kinds, if there is one.
+pub(super) fn template(template: &Template, kinds: Option<&Ident>, kept: &Kept) -> TokenStream {
     let steps = template.steps.iter().map(|one| step(one, kept));
     let guarded = match &template.guarded {
         Some(guarded) => {
-            let guarded = self::template(guarded, kept);
+            let guarded = self::template(guarded, kinds, kept);
             quote!(::core::option::Option::Some(&#guarded))
         }
         None => quote!(::core::option::Option::None),
     };
     let blocks = number(template.blocks);
-    quote! { __template::Template { steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded, kinds: &[] } }
+    let kinds = kinds.filter(|_| template.uses_kinds()).map_or_else(|| quote!(&[]), |kinds| quote!(#kinds));
+    quote! {
+        __template::Template {
+            steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded, kinds: #kinds,
+        }
+    }
 }
 
 pub(super) fn sig(sig: Sig) -> TokenStream {
@@ -58,21 +65,7 @@ fn operand(at: usize) -> Literal {
 }
 
 fn imm(imm: &Imm, kept: &Kept) -> TokenStream {
-    let known = |bits: TokenStream| quote!(__template::StepImm::Known(#bits));
     match imm {
-        Imm::Known(bits) => {
-            let bits = Literal::i64_unsuffixed(*bits);
-            known(quote!(#bits))
-        }
-        Imm::Rust(tokens) => {
-            let tokens = kept.print(tokens);
-            known(quote!((#tokens) as i64))
-        }
-        Imm::Value { tokens, ty: ty @ (Type::F32 | Type::F64), .. } => {
-            let (tokens, ty) = (kept.print(tokens), format_ident!("{}", ty.name()));
-            known(quote!(((#tokens) as #ty).to_bits() as i64))
-        }
-        Imm::Value { tokens, sign, .. } => known(bits(tokens, *sign, kept)),
         Imm::Address(path) => {
             let path = kept.print(path);
             quote!(__template::StepImm::Address(__template::Address((&raw const #path).cast())))
@@ -81,6 +74,29 @@ fn imm(imm: &Imm, kept: &Kept) -> TokenStream {
             let at = operand(*at);
             quote!(__template::StepImm::Operand(#at))
         }
+        _ => {
+            let known = known(imm, kept);
+            quote!(__template::StepImm::Known(#known))
+        }
+    }
+}
+
+/// The bits of a constant that rustc knows, as an `i64`.
+fn known(imm: &Imm, kept: &Kept) -> TokenStream {
+    match imm {
+        Imm::Known(bits) => {
+            let bits = Literal::i64_unsuffixed(*bits);
+            quote!(#bits)
+        }
+        Imm::Rust(tokens) => {
+            let tokens = kept.print(tokens);
+            quote!((#tokens) as i64)
+        }
+        Imm::Value { tokens, ty: ty @ (Type::F32 | Type::F64), .. } => {
+            let (tokens, ty) = (kept.print(tokens), format_ident!("{}", ty.name()));
+            quote!(((#tokens) as #ty).to_bits() as i64)
+        }
+        Imm::Value { tokens, sign, .. } => bits(tokens, *sign, kept),
         Imm::Access(access) => {
             let access = match access {
                 Access::Plain => quote!(Plain),
@@ -90,9 +106,26 @@ fn imm(imm: &Imm, kept: &Kept) -> TokenStream {
                     quote!(Within(#code))
                 }
             };
-            known(quote!(__graph::Access::#access.bits() as i64))
+            quote!(__graph::Access::#access.bits() as i64)
         }
+        Imm::Address(_) | Imm::Operand(_) => unreachable!("rustc does not know it"),
     }
+}
+
+/// The tokens of a kind of values.
+pub(super) fn kind(kind: &ValueKind, kept: &Kept) -> TokenStream {
+    let (name, ty) = (&kind.name, ty(kind.ty));
+    let [is, unbox, make_box] = [&kind.is, &kind.unbox, &kind.make_box].map(|terms| formula(terms, kept));
+    quote!(__kinds::ValueKind { name: #name, ty: #ty, is: #is, unbox: #unbox, make_box: #make_box })
+}
+
+fn formula(terms: &[FormulaTerm], kept: &Kept) -> TokenStream {
+    let terms = terms.iter().map(|FormulaTerm { op, sig, inputs, imm }| {
+        let (op, sig) = (number(op.0), self::sig(*sig));
+        let (inputs, imm) = (numbers(inputs), known(imm, kept));
+        quote!(__kinds::Term { op: __vocab::Op(#op), sig: #sig, inputs: #inputs, imm: #imm })
+    });
+    quote!(__kinds::Formula { terms: &[#(#terms),*] })
 }
 
 /// The code of a trap that a template states.
