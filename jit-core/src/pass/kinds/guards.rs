@@ -8,11 +8,14 @@
 //! have taken a slow path in the loop, unless it leaves the loop before.
 
 use super::Scratch;
-use crate::ir::graph::{Graph, Heat, NodeData, Pred};
+use crate::ir::graph::{BlockData, Graph, Heat, NodeData, Pred};
 use crate::ir::index::{Block, List, Node};
 use crate::pass::flow::{FlowGraph, NONE};
 use crate::pass::limits::Steps;
 use crate::vocab::{Op, Sig, Type};
+
+/// How many blocks that only jump may lead to a cold one.
+const MAX_JUMPS: usize = 4;
 
 /// A check at a guard.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +68,8 @@ impl Guards {
         self.wanted.resize(flow.loops.len(), Vec::new());
         for (rank, &block) in flow.order.iter().enumerate() {
             let Some((kind, value)) = super::check_of(graph, block) else { continue };
-            let [heat, other] = [0, 1].map(|succ| graph.block(graph.block(block).succs[succ]).heat);
-            if (heat, other) == (Heat::Normal, Heat::Cold) {
+            let [succeeds, fails] = [0, 1].map(|succ| graph.block(block).succs[succ]);
+            if !leads_to_cold(graph, succeeds) && leads_to_cold(graph, fails) {
                 self.want(graph, flow, rank as u32, value, kind);
             }
         }
@@ -173,6 +176,18 @@ impl Scratch {
 fn is_guard(graph: &Graph, block: Block) -> bool {
     let end = graph.block(block).end;
     graph.node(end).op == Op::BR && graph.node(graph.inputs(end)[0]).op == Op::SPECULATE
+}
+
+/// Whether control that comes to a block is in cold code now or after a few jumps.
+fn leads_to_cold(graph: &Graph, mut block: Block) -> bool {
+    for _ in 0..MAX_JUMPS {
+        match graph.block(block) {
+            BlockData { heat: Heat::Cold, .. } => return true,
+            BlockData { body, succs, .. } if body.is_empty() && succs.len() == 1 => block = succs[0],
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// The guard in front of a loop, and the position of the edge from there among the edges into the loop's head.
