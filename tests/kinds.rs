@@ -3,6 +3,7 @@
 
 use azulejo::__private::core::ir::bytecode::Semantics;
 use azulejo::__private::core::ir::kinds::ValueKind;
+use azulejo::__private::core::ir::template::Template;
 use azulejo::__private::core::vocab::{Op as Operator, Type, Vocabulary};
 use azulejo::Trap;
 use azulejo::prelude::*;
@@ -191,7 +192,7 @@ fn tables() -> [Table; 2] {
 fn each_tier(op: Op, arguments: [u64; 3], mut look: impl FnMut(Result<u64, Trap>, Vm)) {
     for tier in TIERS.into_iter().filter(|tier| *tier == Tier::Interpreter || azulejo::can_compile().is_ok())
     {
-        let engine = Engine::<Op>::new();
+        let engine = Engine::<Op>::builder().up_to(tier).build::<Op>();
         let function = engine.define("one", vec![op, Op::Return { a: 0.into() }], 4).expect("it is right");
         engine.compile_in(function, tier).expect("it is compiled");
         let mut vm = Vm { next: arguments[2], ..Vm::default() };
@@ -323,7 +324,7 @@ fn loops_over_boxed_values() {
     ];
     for tier in TIERS.into_iter().filter(|tier| *tier == Tier::Interpreter || azulejo::can_compile().is_ok())
     {
-        let engine = Engine::<Op>::new();
+        let engine = Engine::<Op>::builder().up_to(tier).build::<Op>();
         let function = engine.define("loop", code.clone(), 4).expect("it is right");
         engine.compile_in(function, tier).expect("it is compiled");
         let call = |a: u64, n: u64, b: u64| engine.call::<_, u64>(function, &mut Vm::default(), (a, n, b));
@@ -373,4 +374,28 @@ fn rows_without_kinds_do_not_have_them() {
     // Those of both sets of rows.
     assert_eq!(<Op as Semantics<1>>::TEMPLATE.kinds.len(), 5);
     assert_eq!(<Op as Semantics<9>>::TEMPLATE.kinds.len(), 5);
+}
+
+/// Another enum, with another set.
+#[derive(Bytecode, Clone, Copy, Debug)]
+enum Other {
+    IsOdd { dst: Out<u8>, a: In<u64> },
+}
+
+template! {
+    kinds ptr {
+        odd: ptr { is (nz (and $box 1)) unbox (shr $box 1) box (or (shl $value 1) 1) }
+    }
+
+    Other::IsOdd => (flagval (is odd $a) u8)
+}
+
+#[test]
+fn an_enum_has_one_set() {
+    let [one, same, none] =
+        [<Op as Semantics<3>>::TEMPLATE, <Op as Semantics<9>>::TEMPLATE, <Op as Semantics<0>>::TEMPLATE];
+    let another = <Other as Semantics<0>>::TEMPLATE;
+    Template::assert_same_kinds(&[none, one, same]);
+    let differ = std::panic::catch_unwind(|| Template::assert_same_kinds(&[one, none, another]));
+    assert!(differ.is_err(), "they are not called alike");
 }

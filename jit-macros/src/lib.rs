@@ -383,7 +383,7 @@ pub fn template(input: TokenStream) -> TokenStream {
     template::template(input.into()).into()
 }
 
-/// Defines macros of the template language that several `template!`s share.
+/// Defines macros and kinds of values of the template language that several `template!`s share.
 ///
 /// ```
 /// use azulejo::prelude::*;

@@ -11,11 +11,12 @@ use std::str::FromStr;
 /// The number of inputs for each macro.
 const ROUNDS: u64 = 1500;
 
-const WORDS: [&str; 50] = [
+const WORDS: [&str; 55] = [
     "reg", "num", "flag", "void", "add", "load", "store", "const", "call", "invoke", "invokev", "carg",
     "arglist", "if", "when", "let", "letv", "macro", "use", "unsafe", "pub", "static", "group", "tied",
     "fixed", "clobber", "temp", "early", "needs", "i64", "u8", "f32", "ptr", "int", "value", "In", "Out",
-    "Imm", "Label", "dst", "a", "x", "t", "same", "code", "pure", "features", "self", "crate", "_",
+    "Imm", "Label", "dst", "a", "x", "t", "same", "code", "pure", "features", "self", "crate", "_", "kinds",
+    "is", "unbox", "box", "as",
 ];
 const LITERALS: [&str; 10] =
     ["0", "1", "-1", "9999999999999999999999", "1.5", "\"x\"", "'c'", "7u8", "b\"x\"", "0x8000000000000000"];
@@ -242,6 +243,30 @@ fn told_types() {
                      { struct { Vm } { hits: u32, name: \"String\", } Op::A => unsafe (load (tc) (&field Vm, hits)) \
                      Op::B => unsafe (store (tc) (load $p (&field Vm, hits)) (&field Vm, hits)) }";
     try_all(seed(described), crate::template::described);
+}
+
+#[test]
+fn kinds() {
+    let described = |_: &mut Random| {
+        "{ enum Op; opcode A struct { dst: Out u64, a: In u64, b: In u64 } opcode B struct { dst: Out u8, a: In u64 } } \
+         { macro ^low (,a) (and ,a 7) \
+           kinds u64 { \
+             number: f64 { is (ult $box &TAG) unbox (bitcast $box f64) box (bitcast (canonical_nan $value) u64) } \
+             int: i32 { is (eq (^low $box) 1) unbox (ucast (shr $box 3) i32) box (or (shl (ucast $value u64) 3) 1) } \
+             nil { is (eq $box (&nil)) } \
+           } \
+           Op::A => (as (($a number) ($x int (xor $a $b))) (box number (add $a (stof $x f64))) (box int (unbox int $b))) \
+           Op::B => (flagval (is nil $a) u8) }"
+            .parse::<TokenStream>()
+            .expect("tokens")
+    };
+    try_all(described, crate::template::described);
+    let shared = |_: &mut Random| {
+        "pub some { kinds ptr { word: ptr { is (gt $box 1) unbox $box box $value } nil { is (zr $box) } } }"
+            .parse::<TokenStream>()
+            .expect("tokens")
+    };
+    try_all(shared, crate::template::shared::template_macros);
 }
 
 #[test]

@@ -314,7 +314,8 @@ fn computes(typed: &Typed, vocab: Vocabulary) -> Checked<()> {
         Kind::Not(inner) => return computes(inner, vocab),
         Kind::Call(_) | Kind::Invoke(_) | Kind::Tail(_) => "a formula calls nothing",
         _ => {
-            "a formula has no branches; `select` chooses, and `and` and `or` join flags that `flagval` made numbers"
+            "a formula has neither branches nor steps; `select` chooses, and `and` and `or` join flags that `flagval` \
+             made numbers"
         }
     };
     fail(typed.place, problem)

@@ -32,9 +32,8 @@ pub(super) fn formula(body: &Typed) -> Vec<FormulaTerm> {
     lowering.variables.insert(0, 0);
     lowering.n_values = 1;
     let result = lowering.value(body);
-    if result + 1 != lowering.n_values {
-        lowering.node(Op::COPY, Sig { from: Type::Void, ty: body.ty }, &[result], Imm::Known(0));
-    }
+    // Every name is used for something, so that nothing is computed behind the result.
+    assert_eq!(result + 1, lowering.n_values, "the last value is the result");
     let terms = lowering.steps.into_iter().map(|step| match step {
         Step::Node { op, sig, inputs, imm } => FormulaTerm { op, sig, inputs, imm },
         other => unreachable!("{other:?} does more than compute"),

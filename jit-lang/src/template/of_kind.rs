@@ -9,7 +9,7 @@ use super::check::{Checked, Checker, fail, flag, wrong_count};
 use super::control::one_of;
 use super::kinds::{CheckedKind, USAGE};
 use super::signs::Sign;
-use crate::place::Place;
+use crate::place::{Error, Place};
 use crate::sexpr::{Name, Sexpr};
 use crate::words::did_you_mean;
 use azulejo_core::vocab::{Op, Scalar};
@@ -83,7 +83,7 @@ impl<'a> Checker<'a> {
         let outer = self.n_names();
         let (mut computed, mut looks) = (Vec::new(), Vec::<Look<'_>>::new());
         for part in written {
-            let look = self.part(part, &mut computed)?;
+            let look = self.part(part, &mut computed).map_err(|error| too_early(part, &looks, error))?;
             if looks.iter().any(|other| other.name == look.name) {
                 return fail(look.place, format!("`${}` is looked at already", look.name.text));
             }
@@ -240,6 +240,30 @@ impl<'a> Checker<'a> {
             true => fail(written.place(), format!("`{word}` is wrong itself")),
             false => Ok((number, &all[number])),
         }
+    }
+}
+
+/// The error in a value that is computed, if it is due to a name of what is in a box before that was looked at.
+fn too_early(part: &Sexpr, looks: &[Look<'_>], error: Error) -> Error {
+    match name_at(part, error.place) {
+        Some(name) if looks.iter().any(|look| !look.renames && look.name == name) => {
+            let message = format!(
+                "`${}` is not known yet: all that is computed is computed before anything is looked at; \
+                 an `as` inside of this one knows it",
+                name.text
+            );
+            Error::new(error.place, message)
+        }
+        _ => error,
+    }
+}
+
+/// The name that stands at a place of an expression.
+fn name_at(within: &Sexpr, place: Place) -> Option<&Name> {
+    match within {
+        Sexpr::Operand(name, at) if *at == place => Some(name),
+        Sexpr::List(items, _) => items.iter().find_map(|item| name_at(item, place)),
+        _ => None,
     }
 }
 

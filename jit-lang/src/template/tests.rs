@@ -1,14 +1,14 @@
 //! Templates lexed from text: their compiled form, and the errors in wrong ones.
 
 use super::ast::{Opcode, Operand};
-use super::steps::{Imm, Step, StepArguments, StepCallee, Template};
+use super::steps::{FormulaTerm, Imm, Step, StepArguments, StepCallee, Template};
 use super::{Compiled, Kinds, Source, compile};
 use crate::place::{Error, Errors, Place};
 use crate::reader::Reader;
 use crate::token::{Delimiter, Token, lex, text};
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::random::Random;
-use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
+use azulejo_core::vocab::{Op, Scalar, Sig, Type, Vocabulary};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -237,6 +237,77 @@ fn rust_in_a_row_is_carried_as_it_is() {
     assert_eq!(text(&call.natives[0].path), "crate::note");
 }
 
+/// Kinds as a dynamic language has them.
+const KINDS: &str = "
+    macro ^above (,box ,tag) (eq (shr ,box 48) ,tag)
+    kinds u64 {
+        number: f64 { is (ult $box &TAG) unbox (bitcast $box f64) box (bitcast (canonical_nan $value) u64) }
+        int: i32 { is (^above $box 0xfff1) unbox (ucast $box i32) box (or (ucast $value u64) (&tag 1)) }
+        word: u64 { is (lt $box 9) unbox $box box $value }
+        nil { is (eq $box &NIL) }
+    }";
+
+#[test]
+fn formulas_of_kinds_become_terms() {
+    let mut errors = Errors::default();
+    let source = Source::read(lex(KINDS).expect("it is tokens"), &mut errors);
+    let kinds = Kinds::check(&source, Vocabulary::BUILTIN, &mut errors);
+    assert!(errors.0.is_empty(), "{:?}", errors.0);
+    let kinds = kinds.terms().expect("all is right");
+    let ops = |terms: &[FormulaTerm]| terms.iter().map(|term| term.op).collect::<Vec<_>>();
+    let [number, int, word, nil] = &kinds[..] else { panic!("{kinds:?}") };
+    assert_eq!(
+        (number.name.as_str(), number.ty, int.ty, nil.ty),
+        ("number", Type::F64, Type::I32, Type::Void)
+    );
+    assert_eq!(ops(&number.is), [Op::CONST, Op::ULT]);
+    assert!(matches!(&number.is[0].imm, Imm::Value { tokens, .. } if text(tokens) == "TAG"));
+    // The argument is value 0, and the constant value 1.
+    assert_eq!((&number.is[1].inputs[..], number.is[1].sig.from), (&[0, 1][..], Type::I64));
+    assert_eq!(ops(&number.make_box), [Op::CANONICAL_NAN, Op::BITCAST]);
+    assert_eq!(number.make_box[1].sig, Sig { from: Type::F64, ty: Type::I64 });
+    assert_eq!(ops(&int.is), [Op::CONST, Op::SHR, Op::CONST, Op::EQ], "macros are replaced");
+    assert_eq!(ops(&int.make_box), [Op::UCAST, Op::CONST, Op::OR]);
+    assert_eq!(ops(&word.is), [Op::CONST, Op::ULT], "the type of boxed values has no sign");
+    assert!(word.unbox.is_empty() && word.make_box.is_empty(), "the argument is the result");
+    assert_eq!((ops(&nil.is), nil.unbox.len() + nil.make_box.len()), (vec![Op::CONST, Op::EQ], 0));
+}
+
+#[test]
+fn as_is_a_conditional_with_names() {
+    let with_kinds = |written: &str, row: &str| right(written, &format!("{row} {KINDS}")).template;
+    let written = "Add { dst: Out<u64>, a: In<u64>, b: In<u64> }";
+    let add = with_kinds(written, "(as (($a number) ($b number)) (box number (add $a $b)) (box int 1))");
+    let ops = [Op::IS, Op::IS, Op::UNBOX, Op::UNBOX, Op::ADD, Op::BOX, Op::CONST, Op::BOX];
+    assert_eq!(operators(&add), ops);
+    let branches = add.steps.iter().filter(|step| matches!(step, Step::Branch { .. })).count();
+    assert_eq!((branches, add.uses_kinds()), (2, true));
+    let of_kind = |step: &&Step| matches!(step, Step::Node { op: Op::IS | Op::UNBOX | Op::BOX, .. });
+    let sigs: Vec<_> = add.steps.iter().filter(of_kind).map(|step| format!("{step:?}")).collect();
+    assert_eq!(sigs[0], "Node { op: is, sig: Sig { from: Void, ty: Flag }, inputs: [0], imm: Known(0) }");
+    assert!(sigs[2].starts_with("Node { op: unbox, sig: Sig { from: Void, ty: F64 }"), "{}", sigs[2]);
+    assert!(sigs[4].starts_with("Node { op: box, sig: Sig { from: F64, ty: I64 }"), "{}", sigs[4]);
+    assert!(sigs[5].ends_with("imm: Known(1) }"), "{}", sigs[5]);
+    check(&add, 3);
+    // What is computed comes first; a value that nobody uses is only looked at, and one without a value has no name.
+    let row = "(as (($a int) ($x number (xor $a $b)) ($b nil)) (box number $x) $a)";
+    let some = with_kinds(written, row);
+    assert_eq!(operators(&some), [Op::XOR, Op::IS, Op::IS, Op::IS, Op::UNBOX, Op::BOX]);
+    check(&some, 3);
+    let nothing = with_kinds("Go { a: In<u64>, to: Label }", "(asv (($a nil)) (branch $to) (discard $a))");
+    assert_eq!(operators(&nothing), [Op::IS]);
+    check(&nothing, 2);
+    assert!(!with_kinds(written, "(add $a $b)").uses_kinds());
+}
+
+#[test]
+fn access_to_what_is_in_a_box_may_fault() {
+    let row = "unsafe (within (ult $a 100) 7 (unbox number (load $a u64)))";
+    let load = right("Load { dst: Out<f64>, a: In<u64> }", &format!("{row} {KINDS}"));
+    let guarded = load.template.guarded.as_ref().expect("there are two");
+    assert_eq!(operators(guarded), [Op::LOAD, Op::UNBOX]);
+}
+
 #[test]
 fn an_input_that_is_read_behind_a_store_is_a_warning() {
     let swap = right("Swap! { a: InOut<i64>, b: InOut<i64> }", "(dov (set $a $b) (set $b $a))");
@@ -288,7 +359,7 @@ fn steps_use_what_is_there() {
 
 #[test]
 fn no_text_makes_the_compiler_panic() {
-    const WORDS: [&str; 34] = [
+    const WORDS: [&str; 48] = [
         "(",
         ")",
         "$a",
@@ -323,8 +394,32 @@ fn no_text_makes_the_compiler_panic() {
         "throws",
         "mark",
         "i64",
+        "is",
+        "unbox",
+        "box",
+        "as",
+        "asv",
+        "$box",
+        "$value",
+        "kinds",
+        "{",
+        "}",
+        ":",
+        "number",
+        "nil",
+        "f64",
     ];
-    let (all, mut n_right) = (of_rig(), 0);
+    const OF_KINDS: [&str; 4] = [
+        "(as (($a number) ($x int (add $a $b))) (box number (add $a (stof $x f64))) (box int 1))",
+        "(if (is nil $a) (box int (unbox int $a)) $b)",
+        "(as (($x number $a) ($b nil)) (box number $x) (as (($a word)) (box word $a) $b))",
+        "(let: (($v $a)) (as (($v int) ($b int)) (box int (mul $v $b)) $v))",
+    ];
+    let (mut all, mut n_right) = (of_rig(), 0);
+    for row in OF_KINDS.repeat(all.len() / 8) {
+        let written = "Add { dst: Out<u64>, a: In<u64>, b: In<u64> }".to_string();
+        all.push((written, format!("{row} {KINDS}")));
+    }
     for round in 0..6000 {
         let mut random = Random::new(round);
         let (written, row) = &all[random.below(all.len())];
