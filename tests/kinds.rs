@@ -10,7 +10,7 @@ use azulejo::prelude::*;
 use core::cell::Cell;
 
 /// The tiers that the tests run in.
-const TIERS: [Tier; 1] = [Tier::Interpreter];
+const TIERS: [Tier; 3] = [Tier::Interpreter, Tier::Baseline, Tier::Optimizer];
 
 /// What a program has at hand: how often something was computed, and the sums that were no sums of numbers.
 #[derive(Default)]
