@@ -223,10 +223,7 @@ impl Lowering<'_> {
                 }
                 self.node(*op, *sig, &inputs, imm)
             }
-            Kind::OfKind { op, kind, value, .. } => {
-                let value = (self.value(value), value.ty);
-                self.of_kind(*op, *kind, value, typed.ty)
-            }
+            Kind::OfKind { op, kind, value, .. } => self.of_kind(*op, *kind, value, typed.ty),
             Kind::Read(at) => self.yields(Step::Read { operand: *at, ty: typed.ty }),
             Kind::Constant(Constant::Tokens(tokens)) => {
                 let (ty, sign) = (typed.ty, typed.sign);
@@ -302,8 +299,9 @@ impl Lowering<'_> {
     }
 
     /// Emits an operator on a value of a kind.
-    fn of_kind(&mut self, op: Op, kind: usize, (value, of): (u16, Type), ty: Type) -> u16 {
-        let from = if op == Op::BOX { of } else { Type::Void };
+    fn of_kind(&mut self, op: Op, kind: usize, value: &Typed, ty: Type) -> u16 {
+        let from = if op == Op::BOX { value.ty } else { Type::Void };
+        let value = self.value(value);
         self.node(op, Sig { from, ty }, &[value], Imm::Known(kind as i64))
     }
 

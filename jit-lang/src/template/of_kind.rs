@@ -18,7 +18,7 @@ use azulejo_core::vocab::{Op, Scalar};
 pub(super) const FORMS: [&str; 5] = ["is", "unbox", "box", "as", "asv"];
 
 /// A check of an `as`, and the name of what is in the box.
-struct Look<'a> {
+struct KindCheck<'a> {
     name: &'a Name,
     place: Place,
     kind: usize,
@@ -81,7 +81,7 @@ impl<'a> Checker<'a> {
             return fail(*list, "here stands what is looked at: `(($name kind) …)`");
         }
         let outer = self.n_names();
-        let (mut computed, mut looks) = (Vec::new(), Vec::<Look<'_>>::new());
+        let (mut computed, mut looks) = (Vec::new(), Vec::<KindCheck<'_>>::new());
         for part in written {
             let look = self.part(part, &mut computed).map_err(|error| too_early(part, &looks, error))?;
             if looks.iter().any(|other| other.name == look.name) {
@@ -109,7 +109,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks one part of an `as`. A value that is computed is bound to a variable.
-    fn part<'s>(&mut self, part: &'s Sexpr, computed: &mut Vec<(usize, Typed)>) -> Checked<Look<'s>> {
+    fn part<'s>(&mut self, part: &'s Sexpr, computed: &mut Vec<(usize, Typed)>) -> Checked<KindCheck<'s>> {
         const FORM: &str = "what is looked at is `($name kind)`, or `($name kind value)` if it is computed";
         let (name, place, kind, value) = match part {
             Sexpr::List(parts, _) => match &parts[..] {
@@ -126,7 +126,7 @@ impl<'a> Checker<'a> {
         let (number, checked) = self.kind(kind)?;
         let Some(value) = value else {
             let boxed = self.boxed(&Sexpr::Operand(name.clone(), place))?;
-            return Ok(Look { name, place, kind: number, boxed, renames: true });
+            return Ok(KindCheck { name, place, kind: number, boxed, renames: true });
         };
         if checked.scalar.is_none() {
             let of = &checked.name;
@@ -138,19 +138,20 @@ impl<'a> Checker<'a> {
         }
         let mut boxed = self.boxed(value)?;
         if !matches!(boxed.kind, Kind::Read(_) | Kind::Variable(_) | Kind::Constant(_)) {
-            // A name that cannot occur in source, since what is computed has none before it was looked at.
-            let hidden = Name { text: format!(",{text}"), ..name.clone() };
+            // A name that nobody can write, since what is computed has none before it was looked at. An argument of a macro is
+            // called `,name`.
+            let hidden = Name { text: format!(";{text}"), ..name.clone() };
             let (variable, value) = self.declare(hidden, boxed.clone());
             computed.push((variable, value));
             boxed.kind = Kind::Variable(variable);
         }
-        Ok(Look { name, place, kind: number, boxed, renames: false })
+        Ok(KindCheck { name, place, kind: number, boxed, renames: false })
     }
 
     /// Checks what an `as` does if all values are of their kinds, with the names of what is in the boxes.
     fn with_names(
         &mut self,
-        looks: &[Look<'_>],
+        looks: &[KindCheck<'_>],
         body: &Sexpr,
         is_value: bool,
         expect: Option<Scalar>,
@@ -166,7 +167,7 @@ impl<'a> Checker<'a> {
         let place = body.place();
         let body = if is_value { self.expression(body, expect)? } else { self.statement(body)? };
         self.forget(outer);
-        let is_unused = |((variable, _), look): &&((usize, Typed), &Look<'_>)| {
+        let is_unused = |((variable, _), look): &&((usize, Typed), &KindCheck<'_>)| {
             !look.renames && !self.variables[*variable].is_used
         };
         if let Some((_, look)) = bound.iter().find(is_unused) {
@@ -244,7 +245,7 @@ impl<'a> Checker<'a> {
 }
 
 /// The error in a value that is computed, if it is due to a name of what is in a box before that was looked at.
-fn too_early(part: &Sexpr, looks: &[Look<'_>], error: Error) -> Error {
+fn too_early(part: &Sexpr, looks: &[KindCheck<'_>], error: Error) -> Error {
     match name_at(part, error.place) {
         Some(name) if looks.iter().any(|look| !look.renames && look.name == name) => {
             let message = format!(

@@ -301,6 +301,27 @@ fn as_is_a_conditional_with_names() {
 }
 
 #[test]
+fn names_of_kinds_are_whose_they_are_written_by() {
+    let written = "Add { dst: Out<u64>, a: In<u64>, b: In<u64> }";
+    let row = "(^first (add $a $b)) macro ^first (,x) (as (($x int (not ,x))) (box int $x) (xor ,x ,x))";
+    let first = right(written, &format!("{row} {KINDS}")).template;
+    let xor = first.steps.iter().find_map(|step| match step {
+        Step::Node { op: Op::XOR, inputs, .. } => Some(inputs.clone()),
+        _ => None,
+    });
+    assert_eq!(xor, Some(vec![2, 2]), "the argument, and not what was computed of it");
+    // A macro may look at what its caller names, for its caller.
+    let row = "(^both number $a $b (box number (add $a $b)))
+        macro ^both (,kind ,one ,other ,then) (as ((,one ,kind) (,other ,kind)) ,then ,one)";
+    let both = right(written, &format!("{row} {KINDS}")).template;
+    assert_eq!(operators(&both), [Op::IS, Op::IS, Op::UNBOX, Op::UNBOX, Op::ADD, Op::BOX]);
+    // A module may be called `kinds`.
+    let mut errors = Errors::default();
+    let source = Source::read(lex("kinds::Op::A => 1").expect("it is tokens"), &mut errors);
+    assert_eq!((source.rows.len(), source.kinds.is_none(), errors.0.len()), (1, true, 0));
+}
+
+#[test]
 fn access_to_what_is_in_a_box_may_fault() {
     let row = "unsafe (within (ult $a 100) 7 (unbox number (load $a u64)))";
     let load = right("Load { dst: Out<f64>, a: In<u64> }", &format!("{row} {KINDS}"));
