@@ -397,8 +397,7 @@ impl Lowering<'_> {
         self.decide(flag, block_so, block_not, None);
         let mut joined = false;
         for (block, arm) in [(block_so, so), (block_not, not)] {
-            self.start(block, &[], false);
-            let value = self.value(arm);
+            let value = self.arm(block, arm);
             if self.open {
                 joined = true;
                 let args: &[u16] = if of.is_value() { &[value] } else { &[] };
@@ -407,6 +406,25 @@ impl Lowering<'_> {
         }
         let params: &[Type] = if of.is_value() { &[of] } else { &[] };
         if joined { self.start(join, params, false) } else { 0 }
+    }
+
+    /// Starts a block with one of the ways of a conditional. One that is cold as a whole needs no block of its own behind that.
+    fn arm(&mut self, block: u16, arm: &Typed) -> u16 {
+        match &arm.kind {
+            Kind::Cold(body) => {
+                self.start(block, &[], true);
+                self.value(body)
+            }
+            Kind::Slow(body) => {
+                self.start(block, &[], true);
+                self.step(Step::Slow);
+                self.value(body)
+            }
+            _ => {
+                self.start(block, &[], false);
+                self.value(arm)
+            }
+        }
     }
 
     /// Emits a call. Returns the number of its result, if it has one.

@@ -10,6 +10,7 @@
 use super::Scratch;
 use crate::ir::graph::{BlockData, Graph, Heat, NodeData, Pred};
 use crate::ir::index::{Block, List, Node};
+use crate::ir::kinds::KindMask;
 use crate::pass::flow::{FlowGraph, NONE};
 use crate::pass::limits::Steps;
 use crate::vocab::{Op, Sig, Type};
@@ -29,6 +30,7 @@ pub(super) struct Check {
     guard: Block,
     /// The next check at the same guard.
     next: u32,
+    is_dropped: bool,
 }
 
 /// The guards of a graph.
@@ -39,6 +41,8 @@ pub(super) struct Guards {
     checks: Vec<Check>,
     /// By block: its first check.
     first: Vec<u32>,
+    /// By block: the first check at the guard in front of the loop with this head, if one concerns a parameter of the head.
+    of_head: Vec<u32>,
     /// By loop: the checks that each iteration makes, as pairs of a value and a kind.
     wanted: Vec<Vec<(Node, u64)>>,
 }
@@ -47,11 +51,12 @@ impl Guards {
     /// The checks at the guard that ends this block.
     pub(super) fn checks_at(&self, block: Block) -> impl Iterator<Item = &Check> {
         let mut next = self.first.get(block.at()).copied().unwrap_or(NONE);
-        core::iter::from_fn(move || {
+        let all = core::iter::from_fn(move || {
             let check = self.checks.get(next as usize)?;
             next = check.next;
             Some(check)
-        })
+        });
+        all.filter(|check| !check.is_dropped)
     }
 
     /// Finds the guards, and the checks that could be made there.
@@ -59,11 +64,13 @@ impl Guards {
         self.blocks.clear();
         self.checks.clear();
         self.first.clear();
+        self.of_head.clear();
         self.blocks.extend(flow.order.iter().filter(|block| is_guard(graph, **block)));
         if self.blocks.is_empty() {
             return;
         }
         self.first.resize(graph.blocks.len(), NONE);
+        self.of_head.resize(graph.blocks.len(), NONE);
         self.wanted.clear();
         self.wanted.resize(flow.loops.len(), Vec::new());
         for (rank, &block) in flow.order.iter().enumerate() {
@@ -86,7 +93,8 @@ impl Guards {
                 };
                 let is_there = is_outside(graph, flow, number, value);
                 if is_there && graph.as_const(value).is_none() && steps.take() {
-                    self.add(Check { value, kind, param, guard, next: NONE });
+                    self.add(Check { value, kind, param, guard, next: NONE, is_dropped: false });
+                    self.of_head[head.at()] = self.first[guard.at()];
                     self.want(graph, flow, flow.rank[guard.at()], value, kind);
                 }
             }
@@ -118,31 +126,39 @@ impl Guards {
         self.checks.push(Check { next, ..check });
     }
 
-    /// Removes checks.
-    fn retain(&mut self, mut stays: impl FnMut(&Check) -> bool) {
-        let checks = core::mem::take(&mut self.checks);
-        self.first.fill(NONE);
-        // Each is put in front of those at the same guard.
-        checks.into_iter().filter(|check| stays(check)).for_each(|check| self.add(check));
+    /// Drops all checks.
+    pub(super) fn drop_all(&mut self) {
+        self.checks.iter_mut().for_each(|check| check.is_dropped = true);
     }
 }
 
 impl Scratch {
-    /// Drops checks at guards that would fail, or that did not help: the loop does not keep the value of the kind. Returns
-    /// whether there were any, so that masks have to be found again.
-    pub(super) fn drop_guards(&mut self, graph: &Graph, all: bool) -> bool {
-        let mut guards = core::mem::take(&mut self.guards);
-        let before = guards.checks.len();
-        guards.retain(|check| {
-            let rank = self.flow.rank[check.guard.at()];
-            let is_kept =
-                !check.param.is_some() || self.masks[check.param.at()].says(check.kind) == Some(true);
+    /// Drops the checks at a block's guard that would fail.
+    pub(super) fn drop_failing(&mut self, block: Block, rank: u32) {
+        let mut next = self.guards.first.get(block.at()).copied().unwrap_or(NONE);
+        while let Some(&check) = self.guards.checks.get(next as usize) {
             let fails = self.mask_in(check.value, rank).says(check.kind) == Some(false);
-            !all && is_kept && !fails && self.reached.contains(rank as usize)
-        });
-        debug_assert!(guards.checks.iter().all(|check| is_guard(graph, check.guard)));
-        self.guards = guards;
-        self.guards.checks.len() != before
+            self.guards.checks[next as usize].is_dropped |= fails;
+            next = check.next;
+        }
+    }
+
+    /// Drops the checks at the guard of a loop that do not help, since the loop gives its parameter a value of another kind.
+    /// Returns the rank of the guard's block if there is such a check, else `u32::MAX`.
+    pub(super) fn drop_useless(&mut self, head: Block) -> u32 {
+        let mut next = self.guards.of_head.get(head.at()).copied().unwrap_or(NONE);
+        let mut guard = u32::MAX;
+        while let Some(&check) = self.guards.checks.get(next as usize) {
+            let is_kept = !check.param.is_some()
+                || check.is_dropped
+                || self.masks[check.param.at()].and(KindMask::but(check.kind)) == KindMask::EMPTY;
+            if !is_kept {
+                self.guards.checks[next as usize].is_dropped = true;
+                guard = self.flow.rank[check.guard.at()];
+            }
+            next = check.next;
+        }
+        guard
     }
 
     /// Makes the checks at each guard, each in a block of its own that exits where the guard does.
@@ -168,7 +184,7 @@ impl Scratch {
                 has_check = true;
             }
         }
-        self.masks.resize(graph.nodes.len(), crate::ir::kinds::KindMask::ANY);
+        self.masks.resize(graph.nodes.len(), KindMask::ANY);
     }
 }
 

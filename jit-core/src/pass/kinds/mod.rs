@@ -11,7 +11,9 @@
 //! A loop that starts with values of unknown kinds would check them again in each iteration. Where `build` has left a place to
 //! exit in front of a loop, the checks are made there instead ([`guards`]).
 //!
-//! Cost: linear in blocks, parameters and checks, times the rounds until nothing changes, which are limited.
+//! Blocks are visited in reverse postorder. What an edge back changes is followed at once, from the head of its loop on, so that a
+//! loop is done before the code behind it is visited. Cost: linear in blocks, parameters and checks, times the depth of loops; a
+//! limit gives up what is assumed.
 
 mod facts;
 mod guards;
@@ -29,10 +31,8 @@ use crate::vocab::{Op, Type};
 use facts::Facts;
 use guards::Guards;
 
-/// After this many rounds nothing is assumed of block parameters. Loops in loops take a round for each level.
-const MAX_ROUNDS: usize = 24;
-/// How often the guards of loops are reconsidered, before all of them are given up.
-const MAX_TRIALS: usize = 6;
+/// How many visits of blocks there are for each block, before nothing is assumed any more.
+const MAX_VISITS: usize = 12;
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
@@ -49,6 +49,7 @@ pub struct Scratch {
     reached: BitSet,
     facts: Facts,
     guards: Guards,
+    has_given_up: bool,
     pub(super) steps: Steps,
 }
 
@@ -68,12 +69,7 @@ pub fn kinds<'a>(scratch: &'a mut Scratch, graph: &mut Graph) -> &'a [KindMask] 
     scratch.flow.find(graph);
     scratch.number_edges(graph);
     scratch.guards.gather(graph, &scratch.flow, &mut scratch.steps);
-    for trial in 0.. {
-        scratch.find_masks(graph);
-        if !scratch.drop_guards(graph, trial == MAX_TRIALS) {
-            break;
-        }
-    }
+    scratch.find_masks(graph);
     scratch.fold(graph);
     scratch.place_guards(graph);
     &scratch.masks
@@ -102,16 +98,26 @@ impl Scratch {
     /// Finds the masks, and which edges may be taken.
     fn find_masks(&mut self, graph: &Graph) {
         self.start(graph);
-        let mut rounds = 0;
-        while self.round(graph) {
-            rounds += 1;
-            if rounds == MAX_ROUNDS {
-                self.give_up(graph);
-            }
+        let n_blocks = self.flow.order.len() as u32;
+        let (mut rank, mut left) = (0, MAX_VISITS * n_blocks as usize);
+        while rank < n_blocks {
+            let again = self.visit(graph, rank);
+            rank = match left.checked_sub(1) {
+                Some(fewer) => {
+                    left = fewer;
+                    again.min(rank + 1)
+                }
+                // All that is still possible is to find out what holds below each check.
+                None if left == 0 && !self.has_given_up => {
+                    self.give_up(graph);
+                    0
+                }
+                None => rank + 1,
+            };
         }
     }
 
-    /// The masks before the first round: parameters have no values, constants have theirs.
+    /// The masks before the first visit: parameters have no values, constants have theirs.
     fn start(&mut self, graph: &Graph) {
         self.masks.clear();
         self.masks.resize(graph.nodes.len(), KindMask::ANY);
@@ -119,6 +125,7 @@ impl Scratch {
         self.reached.reset(self.flow.order.len());
         self.reached.insert(0);
         self.facts.reset(graph.nodes.len());
+        self.has_given_up = false;
         for (at, node) in graph.nodes.iter().enumerate() {
             match node.op {
                 Op::BOX => self.masks[at] = KindMask::only(node.imm),
@@ -144,8 +151,10 @@ impl Scratch {
         }
     }
 
-    /// Assumes nothing of parameters, and that every edge may be taken.
+    /// Assumes nothing of parameters, that every edge may be taken, and that no check was made in front of a loop.
     fn give_up(&mut self, graph: &Graph) {
+        self.has_given_up = true;
+        self.guards.drop_all();
         self.reached = BitSet::full(self.flow.order.len());
         self.taken = BitSet::full(self.position.len());
         for &block in &self.flow.order {
@@ -155,26 +164,27 @@ impl Scratch {
         }
     }
 
-    /// Visits each block once. Returns whether something changed that concerns blocks which were visited before.
-    fn round(&mut self, graph: &Graph) -> bool {
-        self.facts.clear();
-        let mut has_changed = false;
-        for rank in 0..self.flow.order.len() as u32 {
-            if !self.reached.contains(rank as usize) {
+    /// Visits a block: takes the edges from it. Returns the first block that has to be visited again, by rank, or `u32::MAX`.
+    fn visit(&mut self, graph: &Graph, rank: u32) -> u32 {
+        let mut again = u32::MAX;
+        self.facts.start(rank);
+        if !self.reached.contains(rank as usize) {
+            return again;
+        }
+        let block = self.flow.order[rank as usize];
+        self.note_way_in(graph, rank);
+        self.drop_failing(block, rank);
+        let decided = self.decision(graph, rank);
+        for (succ, to) in graph.block(block).succs.iter().enumerate() {
+            if decided.is_some_and(|holds| holds != (succ == 0)) {
                 continue;
             }
-            let block = self.flow.order[rank as usize];
-            self.note_way_in(graph, rank);
-            let decided = self.decision(graph, rank);
-            for (succ, to) in graph.block(block).succs.iter().enumerate() {
-                if decided.is_some_and(|holds| holds != (succ == 0)) {
-                    continue;
-                }
-                let to_rank = self.flow.rank[to.at()];
-                has_changed |= self.take(graph, rank, succ as u32, *to) && to_rank <= rank;
+            if self.take(graph, rank, succ as u32, *to) {
+                again = again.min(self.flow.rank[to.at()]);
             }
+            again = again.min(self.drop_useless(*to));
         }
-        has_changed
+        again
     }
 
     /// Takes an edge. Returns whether anything is new at its target.
