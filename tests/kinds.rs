@@ -12,6 +12,10 @@ use core::cell::Cell;
 /// The tiers that the tests run in.
 const TIERS: [Tier; 3] = [Tier::Interpreter, Tier::Baseline, Tier::Optimizer];
 
+fn tiers() -> impl Iterator<Item = Tier> {
+    TIERS.into_iter().filter(|tier| *tier == Tier::Interpreter || azulejo::can_compile().is_ok())
+}
+
 /// What a program has at hand: how often something was computed, and the sums that were no sums of numbers.
 #[derive(Default)]
 struct Vm {
@@ -59,7 +63,7 @@ template_macros! {
                 box (or (ucast $value u64) (shl (const (&above_truth) u64) 32))
             }
             table: ptr { is (uge $box &HEAP) unbox (sub $box &HEAP) box (add $value &HEAP) }
-            nil { is (eq $box &NIL) }
+            nil { is (eq $box &crate::NIL) }
         }
 
         macro ^slowly (,a ,b) (slow add_slowly (arglist (carg (tc) ptr) (carg ,a u64) (carg ,b u64)) u64)
@@ -190,8 +194,7 @@ fn tables() -> [Table; 2] {
 
 /// Calls a function of one bytecode, whose result is in register 0, in every tier, with what is in registers 1 to 3.
 fn each_tier(op: Op, arguments: [u64; 3], mut look: impl FnMut(Result<u64, Trap>, Vm)) {
-    for tier in TIERS.into_iter().filter(|tier| *tier == Tier::Interpreter || azulejo::can_compile().is_ok())
-    {
+    for tier in tiers() {
         let engine = Engine::<Op>::builder().up_to(tier).build::<Op>();
         let function = engine.define("one", vec![op, Op::Return { a: 0.into() }], 4).expect("it is right");
         engine.compile_in(function, tier).expect("it is compiled");
@@ -322,8 +325,7 @@ fn loops_over_boxed_values() {
         Op::Number { dst: 3.into(), value: Imm(-f64::NAN) },
         Op::Return { a: 3.into() },
     ];
-    for tier in TIERS.into_iter().filter(|tier| *tier == Tier::Interpreter || azulejo::can_compile().is_ok())
-    {
+    for tier in tiers() {
         let engine = Engine::<Op>::builder().up_to(tier).build::<Op>();
         let function = engine.define("loop", code.clone(), 4).expect("it is right");
         engine.compile_in(function, tier).expect("it is compiled");
@@ -398,4 +400,42 @@ fn an_enum_has_one_set() {
     Template::assert_same_kinds(&[none, one, same]);
     let differ = std::panic::catch_unwind(|| Template::assert_same_kinds(&[one, none, another]));
     assert!(differ.is_err(), "they are not called alike");
+}
+
+/// Operators of one's own.
+mod own {
+    azulejo::operators! {
+        /// The lowest byte.
+        lowest: (same) -> same, i64, pure => |_, operands| Ok(operands[0] & 0xff),
+    }
+}
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+#[bytecode(operators = crate::own)]
+enum WithOwn {
+    Plus { dst: Out<u64>, a: In<u64>, b: In<u64> },
+    Return { a: In<u64> },
+}
+
+template! {
+    kinds u64 {
+        small: u64 { is (eq (lowest $box) 1) unbox (shr $box 8) box (or (shl $value 8) 1) }
+    }
+
+    WithOwn::Plus => (as (($a small) ($b small)) (box small (add $a $b)) 0)
+    WithOwn::Return => (return $a)
+}
+
+#[test]
+fn formulas_may_have_operators_of_ones_own() {
+    // There are no tiles for the operator, so that nothing compiles it.
+    let engine = Engine::<WithOwn>::builder().up_to(Tier::Interpreter).build::<WithOwn>();
+    let code =
+        vec![WithOwn::Plus { dst: 0.into(), a: 0.into(), b: 1.into() }, WithOwn::Return { a: 0.into() }];
+    let plus = engine.define("plus", code, 2).expect("it is right");
+    assert_eq!(engine.call::<_, u64>(plus, &mut (), (0x301u64, 0x401u64)), Ok(0x701));
+    assert_eq!(engine.call::<_, u64>(plus, &mut (), (0x301u64, 0x402u64)), Ok(0));
+    let vocab = Vocabulary { extra: own::ROWS };
+    let [small] = <WithOwn as Semantics<0>>::TEMPLATE.kinds else { panic!("there is one") };
+    assert_eq!([0x501, 0x502].map(|value| small.is.evaluate(vocab, value)), [Some(1), Some(0)]);
 }

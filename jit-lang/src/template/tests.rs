@@ -301,6 +301,29 @@ fn as_is_a_conditional_with_names() {
 }
 
 #[test]
+fn a_set_has_31_kinds_at_most_and_mistakes_in_it_are_told_once() {
+    let read = |kinds: &str| {
+        let mut errors = Errors::default();
+        let row = "Op::A => (flagval (is k0 $a) u8)";
+        let source =
+            Source::read(lex(&format!("kinds ptr {{ {kinds} }} {row}")).expect("tokens"), &mut errors);
+        let kinds = Kinds::check(&source, Vocabulary::BUILTIN, &mut errors);
+        let (opcode, _) = opcode("A { dst: Out<u8>, a: In<u64> }");
+        let row = compile(&source.rows[0], &opcode, Vocabulary::BUILTIN, &source, &kinds);
+        let messages: Vec<String> = errors.0.into_iter().map(|error| error.message).collect();
+        (messages, kinds.terms(), row.expect("the row is right").is_some())
+    };
+    let many = |n: usize| (0..n).map(|at| format!("k{at} {{ is (eq $box {at}) }}")).collect::<String>();
+    let (messages, terms, is_compiled) = read(&many(31));
+    assert!(messages.is_empty() && is_compiled, "{messages:?}");
+    assert_eq!(terms.expect("all is right").len(), 31);
+    assert_eq!(read(&many(32)).0, ["there can be 31 kinds at most"]);
+    let (messages, terms, is_compiled) = read("k0 { is (eq $box $a) } k1 { is (zr $box) }");
+    assert_eq!(messages, ["the only name in this formula is `$box`"]);
+    assert!(terms.is_none() && !is_compiled);
+}
+
+#[test]
 fn names_of_kinds_are_whose_they_are_written_by() {
     let written = "Add { dst: Out<u64>, a: In<u64>, b: In<u64> }";
     let row = "(^first (add $a $b)) macro ^first (,x) (as (($x int (not ,x))) (box int $x) (xor ,x ,x))";
