@@ -63,6 +63,20 @@ impl<W: AsRef<[u64]>> BitSet<W> {
         self.words().get(word).is_some_and(|word| word & bit != 0)
     }
 
+    /// The first member that is at least this number.
+    #[inline]
+    pub fn first_from(&self, number: usize) -> Option<usize> {
+        let (start, bit) = place(number);
+        let words = self.words().get(start..)?;
+        // Bits below the number do not count.
+        let masks = core::iter::once(!(bit - 1)).chain(core::iter::repeat(u64::MAX));
+        let mut found = core::iter::zip(words, masks).enumerate();
+        found.find_map(|(at, (word, mask))| {
+            let word = word & mask;
+            (word != 0).then(|| (start + at) * u64::BITS as usize + word.trailing_zeros() as usize)
+        })
+    }
+
     /// The number of members.
     #[allow(clippy::len_without_is_empty, reason = "nobody asks whether there are any")]
     pub fn len(&self) -> usize {

@@ -1,66 +1,92 @@
 //! What checks have found out about the kinds of values, and in which blocks that holds.
 //!
-//! In: a value's mask from the start of a block on, for blocks by rank. Out: the mask of a value in any block that those blocks
-//! dominate.
+//! In: a graph, in which blocks end with checks or guards. Out: the mask of a value in any block, from the checks that dominate it. A
+//! check tells something in the block that it leads to, if no other edge that may be taken leads there.
 
+use super::guards::Guards;
+use super::ways::Ways;
+use super::{check_of, outcome};
+use crate::ir::graph::Graph;
+use crate::ir::grouped::Grouped;
 use crate::ir::index::Node;
 use crate::ir::kinds::KindMask;
 use crate::pass::flow::{FlowGraph, NONE};
 
-/// How many facts about a value are looked at, the latest first.
+/// How many facts about a value are looked at, the nearest first.
 const MAX_FACTS: usize = 16;
 
 /// The mask of a value in a block, and in all blocks that it dominates.
 #[derive(Clone, Copy, Debug)]
 struct Fact {
-    value: Node,
     /// The block's rank.
     block: u32,
     mask: KindMask,
-    /// The previous fact about the same value.
-    before: u32,
+    /// The edge that tells this, if the block is reached by no other.
+    edge: u32,
+    /// The check of a guard that tells this, unless it is dropped; `NONE` for a check of the program.
+    check: u32,
 }
 
-/// All facts found so far.
+const NO_FACT: Fact = Fact { block: 0, mask: KindMask::ANY, edge: NONE, check: NONE };
+
+/// The facts that there may be about each node, by rank.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
-    all: Vec<Fact>,
-    /// By node: the last fact about it.
-    last: Vec<u32>,
-}
+pub(super) struct Facts(Grouped<Fact>);
 
 impl Facts {
-    /// Forgets all facts, and makes room for this many nodes.
-    pub(super) fn reset(&mut self, n_nodes: usize) {
-        self.all.clear();
-        self.last.clear();
-        self.last.resize(n_nodes, NONE);
-    }
-
-    /// Forgets the facts of this block and of all later ones.
-    pub(super) fn start(&mut self, block: u32) {
-        while let Some(fact) = self.all.pop_if(|fact| fact.block >= block) {
-            self.last[fact.value.at()] = fact.before;
-        }
-    }
-
-    /// Adds a fact of the block that was started last.
-    pub(super) fn add(&mut self, value: Node, block: u32, mask: KindMask) {
-        let before = core::mem::replace(&mut self.last[value.at()], self.all.len() as u32);
-        self.all.push(Fact { value, block, mask, before });
+    /// Finds all facts that there may be.
+    pub(super) fn find(&mut self, graph: &Graph, flow: &FlowGraph, ways: &Ways, guards: &Guards) {
+        self.0.start(graph.nodes.len());
+        each_fact(graph, flow, ways, guards, |value, _| self.0.count(value.at()));
+        self.0.make_room(NO_FACT);
+        each_fact(graph, flow, ways, guards, |value, fact| self.0.add(value.at(), fact));
+        self.0.finish();
     }
 
     /// What is known of a value in a block.
-    pub(super) fn about(&self, value: Node, block: u32, flow: &FlowGraph) -> KindMask {
-        let mut mask = KindMask::ANY;
-        let mut next = self.last[value.at()];
-        for _ in 0..MAX_FACTS {
-            let Some(fact) = self.all.get(next as usize) else { break };
-            if flow.dominates(fact.block, block) {
-                mask = mask.and(fact.mask);
+    pub(super) fn about(
+        &self,
+        value: Node,
+        block: u32,
+        flow: &FlowGraph,
+        ways: &Ways,
+        guards: &Guards,
+    ) -> KindMask {
+        let all = self.0.group(value.at());
+        let before = all.partition_point(|fact| fact.block <= block);
+        let near = all[before.saturating_sub(MAX_FACTS)..before].iter();
+        let holds = |fact: &&Fact| {
+            ways.is_only(fact.block, fact.edge)
+                && !guards.is_dropped(fact.check)
+                && flow.dominates(fact.block, block)
+        };
+        near.filter(holds).fold(KindMask::ANY, |mask, fact| mask.and(fact.mask))
+    }
+}
+
+/// Calls a function with each fact, by the ranks of their blocks.
+fn each_fact(
+    graph: &Graph,
+    flow: &FlowGraph,
+    ways: &Ways,
+    guards: &Guards,
+    mut tell: impl FnMut(Node, Fact),
+) {
+    for (rank, &block) in flow.order.iter().enumerate() {
+        for pred in &graph.block(block).preds {
+            let from = flow.rank[pred.block.at()];
+            if from == NONE {
+                continue;
             }
-            next = fact.before;
+            let fact = Fact { block: rank as u32, edge: ways.number(from, pred.succ), ..NO_FACT };
+            if let Some((kind, value)) = check_of(graph, pred.block) {
+                tell(value, Fact { mask: outcome(kind, pred.succ == 0), ..fact });
+            }
+            if pred.succ == 0 {
+                for (number, check) in guards.numbered_checks_at(pred.block) {
+                    tell(check.value, Fact { mask: KindMask::only(check.kind), check: number, ..fact });
+                }
+            }
         }
-        mask
     }
 }

@@ -41,22 +41,31 @@ pub(super) struct Guards {
     checks: Vec<Check>,
     /// By block: its first check.
     first: Vec<u32>,
-    /// By block: the first check at the guard in front of the loop with this head, if one concerns a parameter of the head.
-    of_head: Vec<u32>,
+    /// By block: the block that ends with the guard in front of the loop with this head, if checks are made there.
+    of_head: Vec<Block>,
     /// By loop: the checks that each iteration makes, as pairs of a value and a kind.
     wanted: Vec<Vec<(Node, u64)>>,
 }
 
 impl Guards {
-    /// The checks at the guard that ends this block.
+    /// The checks at the guard that ends this block, but for those that were dropped.
     pub(super) fn checks_at(&self, block: Block) -> impl Iterator<Item = &Check> {
+        self.numbered_checks_at(block).map(|(_, check)| check).filter(|check| !check.is_dropped)
+    }
+
+    /// All checks at the guard that ends this block, each with its number.
+    pub(super) fn numbered_checks_at(&self, block: Block) -> impl Iterator<Item = (u32, &Check)> {
         let mut next = self.first.get(block.at()).copied().unwrap_or(NONE);
-        let all = core::iter::from_fn(move || {
-            let check = self.checks.get(next as usize)?;
+        core::iter::from_fn(move || {
+            let (number, check) = (next, self.checks.get(next as usize)?);
             next = check.next;
-            Some(check)
-        });
-        all.filter(|check| !check.is_dropped)
+            Some((number, check))
+        })
+    }
+
+    /// Whether a check, if it is one, was dropped.
+    pub(super) fn is_dropped(&self, number: u32) -> bool {
+        self.checks.get(number as usize).is_some_and(|check| check.is_dropped)
     }
 
     /// Finds the guards, and the checks that could be made there.
@@ -70,7 +79,7 @@ impl Guards {
             return;
         }
         self.first.resize(graph.blocks.len(), NONE);
-        self.of_head.resize(graph.blocks.len(), NONE);
+        self.of_head.resize(graph.blocks.len(), Block::NONE);
         self.wanted.clear();
         self.wanted.resize(flow.loops.len(), Vec::new());
         for (rank, &block) in flow.order.iter().enumerate() {
@@ -94,7 +103,7 @@ impl Guards {
                 let is_there = is_outside(graph, flow, number, value);
                 if is_there && graph.as_const(value).is_none() && steps.take() {
                     self.add(Check { value, kind, param, guard, next: NONE, is_dropped: false });
-                    self.of_head[head.at()] = self.first[guard.at()];
+                    self.of_head[head.at()] = guard;
                     self.want(graph, flow, flow.rank[guard.at()], value, kind);
                 }
             }
@@ -125,40 +134,37 @@ impl Guards {
         let next = core::mem::replace(first, self.checks.len() as u32);
         self.checks.push(Check { next, ..check });
     }
-
-    /// Drops all checks.
-    pub(super) fn drop_all(&mut self) {
-        self.checks.iter_mut().for_each(|check| check.is_dropped = true);
-    }
 }
 
 impl Scratch {
     /// Drops the checks at a block's guard that would fail.
     pub(super) fn drop_failing(&mut self, block: Block, rank: u32) {
-        let mut next = self.guards.first.get(block.at()).copied().unwrap_or(NONE);
-        while let Some(&check) = self.guards.checks.get(next as usize) {
-            let fails = self.mask_in(check.value, rank).says(check.kind) == Some(false);
-            self.guards.checks[next as usize].is_dropped |= fails;
-            next = check.next;
-        }
+        self.drop_checks(block, |scratch, check| {
+            scratch.mask_in(check.value, rank).says(check.kind) == Some(false)
+        });
     }
 
     /// Drops the checks at the guard of a loop that do not help, since the loop gives its parameter a value of another kind.
-    /// Returns the rank of the guard's block if there is such a check, else `u32::MAX`.
-    pub(super) fn drop_useless(&mut self, head: Block) -> u32 {
-        let mut next = self.guards.of_head.get(head.at()).copied().unwrap_or(NONE);
-        let mut guard = u32::MAX;
+    pub(super) fn drop_useless(&mut self, head: Block) {
+        let guard = self.guards.of_head.get(head.at()).copied().unwrap_or(Block::NONE);
+        if guard.is_some() {
+            self.drop_checks(guard, |scratch, check| {
+                let is_other = |param: Node| scratch.masks[param.at()].and(KindMask::but(check.kind));
+                check.param.is_some() && is_other(check.param) != KindMask::EMPTY
+            });
+        }
+    }
+
+    /// Drops the checks at a guard for which a function returns true. What relied on them is visited again.
+    fn drop_checks(&mut self, guard: Block, is_dropped: impl Fn(&Scratch, &Check) -> bool) {
+        let mut next = self.guards.first.get(guard.at()).copied().unwrap_or(NONE);
         while let Some(&check) = self.guards.checks.get(next as usize) {
-            let is_kept = !check.param.is_some()
-                || check.is_dropped
-                || self.masks[check.param.at()].and(KindMask::but(check.kind)) == KindMask::EMPTY;
-            if !is_kept {
+            if !check.is_dropped && is_dropped(self, &check) {
                 self.guards.checks[next as usize].is_dropped = true;
-                guard = self.flow.rank[check.guard.at()];
+                self.mark_uses(check.value);
             }
             next = check.next;
         }
-        guard
     }
 
     /// Makes the checks at each guard, each in a block of its own that exits where the guard does.

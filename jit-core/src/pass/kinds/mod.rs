@@ -11,28 +11,27 @@
 //! A loop that starts with values of unknown kinds would check them again in each iteration. Where `build` has left a place to
 //! exit in front of a loop, the checks are made there instead ([`guards`]).
 //!
-//! Blocks are visited in reverse postorder. What an edge back changes is followed at once, from the head of its loop on, so that a
-//! loop is done before the code behind it is visited. Cost: linear in blocks, parameters and checks, times the depth of loops; a
-//! limit gives up what is assumed.
+//! Only what may be affected by a change is visited again: the blocks that check or pass on a value of which less is known. Cost:
+//! linear in blocks, parameters and checks, times the number of kinds.
 
 mod facts;
 mod guards;
 mod lower;
+mod ways;
 
 pub use lower::lower;
 
-use super::flow::FlowGraph;
+use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
 use crate::ir::bits::BitSet;
 use crate::ir::graph::Graph;
+use crate::ir::grouped::Grouped;
 use crate::ir::index::{Block, Node};
 use crate::ir::kinds::KindMask;
 use crate::vocab::{Op, Type};
 use facts::Facts;
 use guards::Guards;
-
-/// How many visits of blocks there are for each block, before nothing is assumed any more.
-const MAX_VISITS: usize = 12;
+use ways::{Taken, Ways};
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
@@ -40,16 +39,14 @@ pub struct Scratch {
     flow: FlowGraph,
     /// By node: the kinds that the value may be of, wherever it is.
     masks: Vec<KindMask>,
-    /// By rank: the number of the block's first edge to a successor.
-    first_edge: Vec<u32>,
-    /// By number of the edge: its position among the edges into its target.
-    position: Vec<u32>,
-    /// The edges that may be taken, and the blocks that may be reached, by rank.
-    taken: BitSet,
-    reached: BitSet,
+    /// By node: the blocks, by rank, that check the value or pass it on to a parameter.
+    uses: Grouped<u32>,
     facts: Facts,
+    ways: Ways,
     guards: Guards,
-    has_given_up: bool,
+    /// The blocks that are to be visited, by rank, and none of them is before `next`.
+    dirty: BitSet,
+    next: usize,
     pub(super) steps: Steps,
 }
 
@@ -67,8 +64,8 @@ pub fn kinds<'a>(scratch: &'a mut Scratch, graph: &mut Graph) -> &'a [KindMask] 
         return &scratch.masks;
     }
     scratch.flow.find(graph);
-    scratch.number_edges(graph);
     scratch.guards.gather(graph, &scratch.flow, &mut scratch.steps);
+    scratch.start(graph);
     scratch.find_masks(graph);
     scratch.fold(graph);
     scratch.place_guards(graph);
@@ -76,135 +73,103 @@ pub fn kinds<'a>(scratch: &'a mut Scratch, graph: &mut Graph) -> &'a [KindMask] 
 }
 
 impl Scratch {
-    fn number_edges(&mut self, graph: &Graph) {
-        self.first_edge.clear();
-        let mut n_edges = 0;
-        for block in &self.flow.order {
-            self.first_edge.push(n_edges);
-            n_edges += graph.block(*block).succs.len() as u32;
-        }
-        self.position.clear();
-        self.position.resize(n_edges as usize, 0);
-        for block in &self.flow.order {
-            for (position, pred) in graph.block(*block).preds.iter().enumerate() {
-                let from = self.flow.rank[pred.block.at()];
-                if from != super::flow::NONE {
-                    self.position[(self.first_edge[from as usize] + pred.succ) as usize] = position as u32;
+    /// What is known before the first visit: parameters have no values, constants have theirs.
+    fn start(&mut self, graph: &Graph) {
+        let Scratch { flow, masks, uses, facts, ways, guards, dirty, next, .. } = &mut *self;
+        masks.resize(graph.nodes.len(), KindMask::ANY);
+        ways.start(graph, flow);
+        facts.find(graph, flow, ways, guards);
+        uses.start(graph.nodes.len());
+        each_use(graph, flow, guards, |value, _| uses.count(value.at()));
+        uses.make_room(0);
+        each_use(graph, flow, guards, |value, rank| uses.add(value.at(), rank));
+        uses.finish();
+        dirty.reset(flow.order.len());
+        dirty.insert(0);
+        *next = 0;
+        for (at, node) in graph.nodes.iter().enumerate() {
+            match node.op {
+                Op::BOX => masks[at] = KindMask::only(node.imm),
+                Op::CONST if !uses.group(at).is_empty() => {
+                    masks[at] = KindMask::of_constant(graph.kinds, graph.vocab, node.imm);
                 }
+                _ => {}
             }
+        }
+        for &block in &flow.order {
+            boxed_params(graph, block).for_each(|param| masks[param.at()] = KindMask::EMPTY);
         }
     }
 
     /// Finds the masks, and which edges may be taken.
     fn find_masks(&mut self, graph: &Graph) {
-        self.start(graph);
-        let n_blocks = self.flow.order.len() as u32;
-        let (mut rank, mut left) = (0, MAX_VISITS * n_blocks as usize);
-        while rank < n_blocks {
-            let again = self.visit(graph, rank);
-            rank = match left.checked_sub(1) {
-                Some(fewer) => {
-                    left = fewer;
-                    again.min(rank + 1)
-                }
-                // All that is still possible is to find out what holds below each check.
-                None if left == 0 && !self.has_given_up => {
-                    self.give_up(graph);
-                    0
-                }
-                None => rank + 1,
-            };
-        }
-    }
-
-    /// The masks before the first visit: parameters have no values, constants have theirs.
-    fn start(&mut self, graph: &Graph) {
-        self.masks.clear();
-        self.masks.resize(graph.nodes.len(), KindMask::ANY);
-        self.taken.reset(self.position.len());
-        self.reached.reset(self.flow.order.len());
-        self.reached.insert(0);
-        self.facts.reset(graph.nodes.len());
-        self.has_given_up = false;
-        for (at, node) in graph.nodes.iter().enumerate() {
-            match node.op {
-                Op::BOX => self.masks[at] = KindMask::only(node.imm),
-                Op::IS => self.note_constant(graph, graph.inputs(Node::from(at))[0]),
-                _ => {}
-            }
-        }
-        for &block in &self.flow.order {
-            for &param in boxed_params(graph, block) {
-                self.masks[param.at()] = KindMask::EMPTY;
-            }
-        }
-        for at in 0..self.flow.order.len() {
-            for &param in boxed_params(graph, self.flow.order[at]) {
-                graph.inputs(param).iter().for_each(|input| self.note_constant(graph, *input));
+        while let Some(rank) = self.dirty.first_from(self.next) {
+            self.dirty.remove(rank);
+            self.next = rank + 1;
+            if self.ways.is_reached(rank as u32) {
+                self.visit(graph, rank as u32);
             }
         }
     }
 
-    fn note_constant(&mut self, graph: &Graph, node: Node) {
-        if let Some(bits) = graph.as_const(node) {
-            self.masks[node.at()] = KindMask::of_constant(graph.kinds, graph.vocab, bits);
+    /// Has a block visited again.
+    fn mark(&mut self, rank: u32) {
+        self.dirty.insert(rank as usize);
+        self.next = self.next.min(rank as usize);
+    }
+
+    /// Has all blocks visited again that use a value.
+    fn mark_uses(&mut self, value: Node) {
+        for at in self.uses.list(value.at()).range() {
+            self.mark(self.uses.pool[at]);
         }
     }
 
-    /// Assumes nothing of parameters, that every edge may be taken, and that no check was made in front of a loop.
-    fn give_up(&mut self, graph: &Graph) {
-        self.has_given_up = true;
-        self.guards.drop_all();
-        self.reached = BitSet::full(self.flow.order.len());
-        self.taken = BitSet::full(self.position.len());
-        for &block in &self.flow.order {
-            for &param in boxed_params(graph, block) {
-                self.masks[param.at()] = KindMask::ANY;
-            }
-        }
-    }
-
-    /// Visits a block: takes the edges from it. Returns the first block that has to be visited again, by rank, or `u32::MAX`.
-    fn visit(&mut self, graph: &Graph, rank: u32) -> u32 {
-        let mut again = u32::MAX;
-        self.facts.start(rank);
-        if !self.reached.contains(rank as usize) {
-            return again;
-        }
+    /// Visits a block: takes the edges from it.
+    fn visit(&mut self, graph: &Graph, rank: u32) {
         let block = self.flow.order[rank as usize];
-        self.note_way_in(graph, rank);
         self.drop_failing(block, rank);
         let decided = self.decision(graph, rank);
         for (succ, to) in graph.block(block).succs.iter().enumerate() {
-            if decided.is_some_and(|holds| holds != (succ == 0)) {
-                continue;
+            if decided.is_none_or(|holds| holds == (succ == 0)) {
+                self.take(graph, rank, succ as u32, *to);
             }
-            if self.take(graph, rank, succ as u32, *to) {
-                again = again.min(self.flow.rank[to.at()]);
-            }
-            again = again.min(self.drop_useless(*to));
         }
-        again
     }
 
-    /// Takes an edge. Returns whether anything is new at its target.
-    fn take(&mut self, graph: &Graph, from: u32, succ: u32, to: Block) -> bool {
-        let edge = (self.first_edge[from as usize] + succ) as usize;
-        let mut is_new = !self.taken.contains(edge);
-        self.taken.insert(edge);
-        self.reached.insert(self.flow.rank[to.at()] as usize);
-        let position = self.position[edge] as usize;
+    /// Takes an edge.
+    fn take(&mut self, graph: &Graph, from: u32, succ: u32, to: Block) {
+        let to_rank = self.flow.rank[to.at()];
+        match self.ways.take(from, succ, to_rank) {
+            Taken::First => self.mark(to_rank),
+            // What the first edge has told of a value does not hold any more.
+            Taken::Second(first) => self.each_told(graph, first, Self::mark_uses),
+            Taken::Other => {}
+        }
+        let position = self.ways.position(from, succ);
         for &param in boxed_params(graph, to) {
             let given = self.mask_on(graph, graph.inputs(param)[position], from, succ);
             let mask = self.masks[param.at()].or(given);
-            is_new |= core::mem::replace(&mut self.masks[param.at()], mask) != mask;
+            if core::mem::replace(&mut self.masks[param.at()], mask) != mask {
+                self.mark_uses(param);
+                self.drop_useless(to);
+            }
         }
-        is_new
+    }
+
+    /// Calls a function with each value of which the end of a block tells something.
+    fn each_told(&mut self, graph: &Graph, block: Block, mut tell: impl FnMut(&mut Self, Node)) {
+        if let Some((_, value)) = check_of(graph, block) {
+            tell(self, value);
+        }
+        let guarded: Vec<Node> = self.guards.checks_at(block).map(|check| check.value).collect();
+        guarded.into_iter().for_each(|value| tell(self, value));
     }
 
     /// The kinds that a value may be of in a block.
     fn mask_in(&self, value: Node, rank: u32) -> KindMask {
-        self.masks[value.at()].and(self.facts.about(value, rank, &self.flow))
+        let Scratch { masks, facts, flow, ways, guards, .. } = self;
+        masks[value.at()].and(facts.about(value, rank, flow, ways, guards))
     }
 
     /// The kinds that a value may be of on an edge.
@@ -213,28 +178,6 @@ impl Scratch {
         match check_of(graph, self.flow.order[from as usize]) {
             Some((kind, checked)) if checked == value => mask.and(outcome(kind, succ == 0)),
             _ => mask,
-        }
-    }
-
-    /// Notes what is known in a block because control came in by its only edge.
-    fn note_way_in(&mut self, graph: &Graph, rank: u32) {
-        let mut only = None;
-        for pred in &graph.block(self.flow.order[rank as usize]).preds {
-            let from = self.flow.rank[pred.block.at()];
-            let is_taken = from != super::flow::NONE
-                && self.taken.contains((self.first_edge[from as usize] + pred.succ) as usize);
-            match is_taken {
-                true if only.is_some() => return,
-                true => only = Some(*pred),
-                false => {}
-            }
-        }
-        let Some(pred) = only else { return };
-        if let Some((kind, value)) = check_of(graph, pred.block) {
-            self.facts.add(value, rank, outcome(kind, pred.succ == 0));
-        }
-        for check in self.guards.checks_at(pred.block) {
-            self.facts.add(check.value, rank, KindMask::only(check.kind));
         }
     }
 
@@ -255,7 +198,7 @@ impl Scratch {
     fn fold(&mut self, graph: &mut Graph) {
         for rank in 0..self.flow.order.len() as u32 {
             let block = self.flow.order[rank as usize];
-            if !self.reached.contains(rank as usize) || check_of(graph, block).is_none() {
+            if !self.ways.is_reached(rank) || check_of(graph, block).is_none() {
                 continue;
             }
             if let Some(holds) = self.decision(graph, rank)
@@ -273,6 +216,25 @@ impl Scratch {
 /// The parameters of a block that may be boxed values.
 fn boxed_params(graph: &Graph, block: Block) -> impl Iterator<Item = &Node> {
     graph.block(block).params.iter().filter(|param| graph.node(**param).ty() == Type::I64)
+}
+
+/// Calls a function with each use of a value that may be boxed, and the rank of the block where it is used.
+fn each_use(graph: &Graph, flow: &FlowGraph, guards: &Guards, mut tell: impl FnMut(Node, u32)) {
+    for (rank, &block) in flow.order.iter().enumerate() {
+        let rank = rank as u32;
+        if let Some((_, value)) = check_of(graph, block) {
+            tell(value, rank);
+        }
+        guards.checks_at(block).for_each(|check| tell(check.value, rank));
+        for &param in boxed_params(graph, block) {
+            for (pred, &input) in core::iter::zip(&graph.block(block).preds, graph.inputs(param)) {
+                let from = flow.rank[pred.block.at()];
+                if from != NONE {
+                    tell(input, from);
+                }
+            }
+        }
+    }
 }
 
 /// The kind and the value that the branch at a block's end checks.
