@@ -29,6 +29,7 @@ pub(super) fn scan(
     scratch.last_jump.clear();
     scratch.last_jump.resize(n_code, 0);
     scratch.registers.clear(source.slots);
+    scratch.known_kinds.clear();
     scratch.code.clear();
     let entry = graph.add_block();
     debug_assert_eq!(entry, Graph::ENTRY);
@@ -190,7 +191,8 @@ impl ValueOperands<'_> {
         }
         let is_loop = self.scratch.is_head(self.source, at);
         let has_edges = !cursor.graph.block(leader).preds.is_empty();
-        let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+        let FunctionScratch { liveness, registers, known_kinds, .. } = &mut *self.scratch;
+        known_kinds.start(cursor.graph, leader, is_loop);
         if is_loop {
             self.may_be_unreached |= !has_edges;
             let written = liveness.written_in_loop(at);
@@ -226,7 +228,8 @@ impl ValueOperands<'_> {
                 self.jump(cursor, next, Needs::At(at));
             }
             if self.scratch.leaders.get(at) != Some(&next) {
-                let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+                let FunctionScratch { liveness, registers, known_kinds, .. } = &mut *self.scratch;
+                known_kinds.start(cursor.graph, next, false);
                 registers.start_block(cursor.graph, next, liveness.needed(at), cursor.at);
                 cursor.block = next;
             }

@@ -101,7 +101,8 @@ impl ValueOperands<'_> {
     }
 
     pub(super) fn start_split(&mut self, cursor: &mut Cursor<'_>, block: Block, needs: Needs) {
-        let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+        let FunctionScratch { liveness, registers, known_kinds, .. } = &mut *self.scratch;
+        known_kinds.start(cursor.graph, block, false);
         let needed = match needs {
             Needs::At(at) => liveness.needed(at),
             _ => liveness.used(),

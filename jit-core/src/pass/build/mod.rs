@@ -28,6 +28,7 @@ mod function;
 mod guard;
 mod holes;
 mod invoke;
+mod known_kinds;
 mod leave;
 mod link;
 mod liveness;
@@ -52,6 +53,7 @@ use crate::vocab::{Sig, Type, Vocabulary};
 use cursor::Cursor;
 use decode::Decoded;
 use guard::LoopGuards;
+use known_kinds::KnownKinds;
 use link::{LinkScratch, Linker};
 use liveness::Liveness;
 use reached::ReachedScratch;
@@ -139,6 +141,7 @@ struct FunctionScratch {
     /// The last bytecode that jumps to each leader.
     last_jump: Vec<u32>,
     guards: LoopGuards,
+    known_kinds: KnownKinds,
     /// The registers that the function may write; their slots may be out of date.
     flushes: Vec<u32>,
 }

@@ -179,8 +179,12 @@ impl Operands for ValueOperands<'_> {
         }
     }
 
-    /// Which cases a site has is known when the function is built.
+    /// Which cases a site has is known when the function is built, and of which kind a value is in most cases.
     fn decides(&mut self, cursor: &Cursor<'_>, flag: Node) -> Option<bool> {
+        if let Some(holds) = self.scratch.known_kinds.decides(cursor.graph, cursor.block, flag) {
+            self.may_be_unreached = true;
+            return Some(holds);
+        }
         if !self.has_site {
             return None;
         }
@@ -203,7 +207,8 @@ impl Operands for ValueOperands<'_> {
     }
 
     fn start(&mut self, cursor: &mut Cursor<'_>, local: &LocalBlock) {
-        let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+        let FunctionScratch { liveness, registers, known_kinds, .. } = &mut *self.scratch;
+        known_kinds.start(cursor.graph, local.block, local.is_loop);
         if local.is_loop {
             self.may_be_unreached |= cursor.graph.block(local.block).preds.is_empty();
             let written = liveness.written_by(cursor.at as usize);
