@@ -10,6 +10,7 @@ pub(crate) fn families() -> Vec<Opcode> {
     let mut opcodes = Vec::new();
     cells(&mut opcodes);
     tagged(&mut opcodes);
+    boxed(&mut opcodes);
     regions(&mut opcodes);
     opcodes
 }
@@ -98,6 +99,93 @@ fn tagged(opcodes: &mut Vec<Opcode>) {
     add(opcodes, "TaggedFloat", &[("dst", "Out", "i64"), ("x", "In", "f64")], "(bitcast $x i64)".into());
     let constant = boxed("$k");
     add(opcodes, "TaggedConst", &[("dst", "Out", "i64"), ("k", "Imm", "i32")], constant);
+}
+
+/// The kinds of boxed values. A word is a number only if it is the box of one: there is one NaN among them.
+pub(crate) const KINDS: &str = "
+    kinds u64 {
+        number: f64 {
+            is (eq $box (bitcast (canonical_nan (bitcast $box f64)) u64))
+            unbox (bitcast $box f64)
+            box (bitcast (canonical_nan $value) u64)
+        }
+        small: i32 {
+            is (eq (shr $box 32) 0x7ffa0000)
+            unbox (ucast $box i32)
+            box (or (ucast $value u64) (shl (const 0x7ffa0000 u64) 32))
+        }
+        letter: u8 {
+            is (eq (and $box (const 0xffffffffffffff00 u64)) (shl (const 0x7ffb u64) 48))
+            unbox (ucast $box u8)
+            box (or (ucast $value u64) (shl (const 0x7ffb u64) 48))
+        }
+        item: ptr {
+            is (eq (shr $box 48) 0x7ffc)
+            unbox (sub $box (shl (const 0x7ffc u64) 48))
+            box (add $value (shl (const 0x7ffc u64) 48))
+        }
+        nil { is (eq $box (shl (const 0x7ffd u64) 48)) }
+    }
+";
+
+/// Values of kinds, which the optimizer follows.
+fn boxed(opcodes: &mut Vec<Opcode>) {
+    let operands = [("dst", "Out", "u64"), ("a", "In", "u64"), ("b", "In", "u64")];
+    let slow = "(slow boxed_slow (arglist (carg $a u64) (carg $b u64)) u64)";
+    let mut operation =
+        |name: &str, template: String| add(opcodes, &format!("Boxed{name}"), &operands, template);
+    for (name, op) in [("Add", "add"), ("Sub", "sub"), ("Mul", "mul")] {
+        let (numbers, smalls) = (format!("(box number ({op} $a $b))"), format!("(box small ({op} $a $b))"));
+        operation(name, format!("(as (($a number) ($b number)) {numbers} {slow})"));
+        operation(&format!("{name}Small"), format!("(as (($a small) ($b small)) {smalls} {slow})"));
+        let smalls = format!("(as (($a small) ($b small)) {smalls} {slow})");
+        operation(&format!("{name}Any"), format!("(as (($a number) ($b number)) {numbers} {smalls})"));
+    }
+    // A value of another kind, or the same one again.
+    operation(
+        "Half",
+        format!("(as (($a small)) (box number (mul (stof $a f64) 0.5)) (do (discard $b) {slow}))"),
+    );
+    operation(
+        "Either",
+        "(as (($a number)) (box number $a) (as (($b small)) (box small (neg $b)) $a))".into(),
+    );
+    operation("Nil", "(if (is nil $a) $b (if (is letter $b) (shl (const 0x7ffd u64) 48) $a))".into());
+    operation(
+        "Letter",
+        "(as (($a small)) (box letter (ucast $a u8)) (as (($b letter)) (box letter (add $b 1)) $a))".into(),
+    );
+    let item =
+        "(as (($a item)) (box item (and (add $a 8) 0xffff)) (as (($b small)) (box item (ucast $b ptr)) $a))";
+    operation("Item", item.into());
+    operation("Move", "(do (discard $b) $a)".into());
+    let kinds = ["number", "small", "letter", "item", "nil"].into_iter().enumerate();
+    let asked = kinds.map(|(at, kind)| format!("(shl (flagval (is {kind} $a) u64) {at})"));
+    let which = asked.reduce(|all, one| format!("(or {all} {one})")).expect("there are kinds");
+    operation("Which", format!("(do (discard $b) {which})"));
+    // What is stored and loaded is of unknown kind again.
+    let memory = "(addr (tc) (&offset_of Vm, buffer))";
+    let kept = format!("unsafe (do (store {memory} $a u64) (discard $b) (load {memory} u64))");
+    operation("Kept", kept);
+    let (x, k) = (("x", "In", "f64"), ("k", "Imm", "i32"));
+    add(opcodes, "BoxedNumber", &[operands[0], x], "(box number $x)".into());
+    add(opcodes, "BoxedConst", &[operands[0], k], "(box number (stof $k f64))".into());
+    add(opcodes, "BoxedSmall", &[operands[0], k], "(box small $k)".into());
+    for (name, then, otherwise) in [
+        (
+            "Less",
+            "(lt $a $b)",
+            "(lt (ucast (slow boxed_slow (arglist (carg $a u64) (carg $b u64)) u64) i32) 0)",
+        ),
+        ("More", "(gt $a $b)", "(ult $a $b)"),
+    ] {
+        opcodes.push(Opcode {
+            name: format!("BoxedJump{name}"),
+            fields: vec![field("a", "In", "u64"), field("b", "In", "u64"), ("to".into(), "Label".into())],
+            template: format!("(when (as (($a number) ($b number)) {then} {otherwise}) (branch $to))"),
+            ..Opcode::default()
+        });
+    }
 }
 
 /// Accesses at addresses in either of two regions, mostly in the first. Each bounds check takes two comparisons.

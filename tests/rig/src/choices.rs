@@ -63,6 +63,8 @@ pub(crate) const THEMES: [Theme; 16] = {
     themes[5] = Theme::Family(Family::Swaps);
     themes[6] = Theme::Family(Family::Regions);
     themes[7] = Theme::Family(Family::Regions);
+    themes[8] = Theme::Family(Family::Boxed);
+    themes[9] = Theme::Family(Family::Boxed);
     themes
 };
 
@@ -71,6 +73,8 @@ pub(crate) const THEMES: [Theme; 16] = {
 pub(crate) enum Family {
     /// Values with tags.
     Tagged,
+    /// Values of kinds.
+    Boxed,
     /// Memory of two regions.
     Regions,
     /// Registers that are swapped.
@@ -106,6 +110,7 @@ pub(crate) struct Choices {
     pub(crate) cell_loads: Vec<usize>,
     pub(crate) cell_writes: Vec<usize>,
     pub(crate) tagged: Vec<usize>,
+    pub(crate) boxed: Vec<usize>,
     pub(crate) regions: Vec<usize>,
     pub(crate) swaps: Vec<usize>,
 }
@@ -139,6 +144,7 @@ pub(crate) static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
         let reads = has(Props::READS);
         let families = [
             ("Tagged", &mut choices.tagged),
+            ("Boxed", &mut choices.boxed),
             ("Regions", &mut choices.regions),
             ("Swap", &mut choices.swaps),
         ];

@@ -176,6 +176,18 @@ fn tagged_slow(a: i64, b: i64) -> Result<i64, Trap> {
     }
 }
 
+/// The result for two boxed values of other kinds than wanted: of each kind now and then, and rarely a failure.
+fn boxed_slow(a: u64, b: u64) -> Result<u64, Trap> {
+    match mix(a, b) {
+        mixed if mixed.is_multiple_of(64) => Err(Trap::User(48)),
+        mixed if mixed.is_multiple_of(7) => Ok(0x7ffd << 48),
+        mixed if mixed.is_multiple_of(5) => Ok(0x7ffb << 48 | mixed & 0xff),
+        mixed if mixed.is_multiple_of(3) => Ok(0x7ffa << 48 | mixed as u32 as u64),
+        mixed if mixed.is_multiple_of(2) => Ok(((mixed >> 50) as f64).to_bits()),
+        mixed => Ok(mixed),
+    }
+}
+
 extern "C" fn note(vm: &mut Vm, a: i64) {
     vm.notes = mix(vm.notes, a as u64);
 }

@@ -336,6 +336,11 @@ impl<'a> Maker<'a> {
         if at < 6 && self.theme == Theme::Family(Family::Tagged) {
             return opcode_named("TaggedConst");
         }
+        if at < 6 && self.theme == Theme::Family(Family::Boxed) {
+            return opcode_named(
+                ["BoxedConst", "BoxedConst", "BoxedSmall", "ConstI64"][self.random.below(4)],
+            );
+        }
         if at < 6 {
             return opcode_named(["ConstI64", "ConstF64", "ConstF32", "ConstI16"][self.random.below(4)]);
         }
@@ -347,6 +352,7 @@ impl<'a> Maker<'a> {
             Theme::Family(_) if self.random.one_in(6) => self.any(),
             Theme::Family(_) if self.random.one_in(3) => self.one_of(&CHOICES.quiet),
             Theme::Family(Family::Tagged) => self.one_of(&CHOICES.tagged),
+            Theme::Family(Family::Boxed) => self.one_of(&CHOICES.boxed),
             Theme::Family(Family::Regions) => self.one_of(&CHOICES.regions),
             Theme::Family(Family::Swaps) => self.one_of(&CHOICES.swaps),
         }
@@ -395,6 +401,7 @@ impl<'a> Maker<'a> {
                 }
                 first | (count as u64) << 32
             }
+            OperandKind::Site => unreachable!("no opcode of the rig has a site"),
             OperandKind::Regs | OperandKind::RegsMut => {
                 let first = self.random.below(INTS as usize);
                 let count = self.random.below(INTS as usize - first);

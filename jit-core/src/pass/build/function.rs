@@ -47,8 +47,9 @@ pub(super) fn scan(
         let is_jumped_to = if at == 0 { is_jumped_to_first } else { leaders[at].is_some() };
         is_jumped_to.then(|| last_jump[at])
     };
-    let has_kinds = (0..n_code).any(|at| !source.templates[code.opcode(at)].kinds.is_empty());
-    guards.find(source, has_kinds, last_jump_to);
+    let mut kinds = (0..n_code).map(|at| source.templates[code.opcode(at)].kinds);
+    graph.kinds = kinds.find(|kinds| !kinds.is_empty()).unwrap_or_default();
+    guards.find(source, !graph.kinds.is_empty(), last_jump_to);
     // Chaos may exit anywhere, and its exits store everything.
     liveness.find(source, code, last_jump_to, registers, chaos.is_some());
 }

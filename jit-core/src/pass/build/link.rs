@@ -133,9 +133,6 @@ impl<O: Operands> Linker<'_, O> {
     /// Links a template at the cursor.
     pub(super) fn link(&mut self, template: &Template) {
         self.add_blocks(template);
-        if !template.kinds.is_empty() {
-            self.cursor.graph.kinds = template.kinds;
-        }
         for step in template.steps {
             let is_linked = match *step {
                 Step::Block { block, .. } => !self.is_left_out(block),

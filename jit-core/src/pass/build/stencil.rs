@@ -99,6 +99,7 @@ pub fn stencil(
     holes: &mut HoleValues,
 ) -> Option<StencilFacts> {
     graph.clear(request.vocab);
+    graph.kinds = request.template.kinds;
     holes.clear();
     let here = HoleValue { source: HoleSource::Here, scale: 1, range: Range::Unsigned };
     let at = holes.placeholder(here) as u32;
