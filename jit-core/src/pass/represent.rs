@@ -58,7 +58,7 @@ impl Scratch {
 struct Candidate {
     node: Node,
     /// How it will carry its values.
-    form: Form,
+    form: Representation,
     /// How often its block runs.
     weight: u64,
     /// How often uses, other than as arguments of blocks, need this type, and how often they need the integer.
@@ -75,7 +75,7 @@ const NONE: u32 = u32::MAX;
 
 /// How a parameter carries values of 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+enum Representation {
     /// As integers of 64 bits.
     Word,
     /// As values of this type, whose bits they are, with zeros above.
@@ -84,19 +84,19 @@ enum Form {
     InBox(u64),
 }
 
-impl Form {
+impl Representation {
     fn ty(self, kinds: &[ValueKind]) -> Type {
         match self {
-            Form::Word => Type::I64,
-            Form::Typed(ty) => ty,
-            Form::InBox(kind) => kinds[kind as usize].ty,
+            Representation::Word => Type::I64,
+            Representation::Typed(ty) => ty,
+            Representation::InBox(kind) => kinds[kind as usize].ty,
         }
     }
 
     /// Whether a parameter's values may have this form. All have a type, but boxes may be of other kinds.
     fn fits(self, param: Node, masks: &[KindMask]) -> bool {
         match self {
-            Form::InBox(kind) => masks[param.at()].says(kind) == Some(true),
+            Representation::InBox(kind) => masks[param.at()].says(kind) == Some(true),
             _ => true,
         }
     }
@@ -104,8 +104,8 @@ impl Form {
     /// Whether a constant in this form costs nothing.
     fn has_constant(self, bits: u64) -> bool {
         match self {
-            Form::Word | Form::InBox(_) => true,
-            Form::Typed(ty) => ty.truncate(bits) == bits,
+            Representation::Word | Representation::InBox(_) => true,
+            Representation::Typed(ty) => ty.truncate(bits) == bits,
         }
     }
 }
@@ -114,7 +114,7 @@ impl Form {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Given {
     /// A value of a narrower type or of another class, widened to 64 bits, or a value in a box.
-    Widened(Node, Form),
+    Widened(Node, Representation),
     /// A candidate, possibly the parameter itself.
     Param(u32),
     Constant(u64),
@@ -160,7 +160,7 @@ impl Scratch {
             self.number[node.at()] = self.params.len() as u32;
             self.params.push(Candidate {
                 node,
-                form: form_of(node).unwrap_or(Form::Word),
+                form: form_of(node).unwrap_or(Representation::Word),
                 weight: 0,
                 typed_uses: 0,
                 int_uses: 0,
@@ -216,13 +216,14 @@ impl Scratch {
             at += self.passed[at..].iter().take_while(|(from, _)| *from == number as u32).count();
         }
         self.work.clear();
-        self.work
-            .extend((0..self.params.len() as u32).filter(|at| self.params[*at as usize].form != Form::Word));
+        self.work.extend(
+            (0..self.params.len() as u32).filter(|at| self.params[*at as usize].form != Representation::Word),
+        );
         while let Some(from) = self.work.pop() {
             for at in self.passed_from(from) {
                 let (to, form) = (self.passed[at].1, self.params[from as usize].form);
                 let param = &mut self.params[to as usize];
-                if param.form == Form::Word && form.fits(param.node, masks) {
+                if param.form == Representation::Word && form.fits(param.node, masks) {
                     param.form = form;
                     self.work.push(to);
                 }
@@ -267,10 +268,10 @@ impl Scratch {
         self.params.iter_mut().for_each(|param| param.is_waiting = true);
         while let Some(at) = self.work.pop() {
             self.params[at as usize].is_waiting = false;
-            if self.params[at as usize].form == Form::Word || self.serves(graph, at) {
+            if self.params[at as usize].form == Representation::Word || self.serves(graph, at) {
                 continue;
             }
-            self.params[at as usize].form = Form::Word;
+            self.params[at as usize].form = Representation::Word;
             for passed in self.passed_from(at) {
                 self.look_again(self.passed[passed].1);
             }
@@ -284,7 +285,7 @@ impl Scratch {
 
     fn look_again(&mut self, at: u32) {
         let param = &mut self.params[at as usize];
-        if param.form != Form::Word && !core::mem::replace(&mut param.is_waiting, true) {
+        if param.form != Representation::Word && !core::mem::replace(&mut param.is_waiting, true) {
             self.work.push(at);
         }
     }
@@ -300,10 +301,10 @@ impl Scratch {
                 Given::Param(from) => self.params[from as usize].form == form,
                 Given::Widened(_, from) => from == form,
                 Given::Constant(bits) if form.has_constant(bits) => continue,
-                Given::Loaded if form == Form::Typed(Type::F64) => continue,
+                Given::Loaded if form == Representation::Typed(Type::F64) => continue,
                 _ => false,
             };
-            if !has_type && matches!(form, Form::Typed(ty) if ty.bits() < 64) {
+            if !has_type && matches!(form, Representation::Typed(ty) if ty.bits() < 64) {
                 return false;
             }
             let weight = self.weight(graph, graph.block(block).preds[way].block);
@@ -319,8 +320,8 @@ impl Scratch {
     /// Makes the new parameters; returns whether there are any.
     fn retype(&mut self, graph: &mut Graph) -> bool {
         for param in &mut self.params {
-            if param.form != Form::Word && !self.steps.take() {
-                param.form = Form::Word;
+            if param.form != Representation::Word && !self.steps.take() {
+                param.form = Representation::Word;
             }
         }
         // A step limit may have kept a parameter an integer, while another parameter relies on its new type.
@@ -329,7 +330,7 @@ impl Scratch {
         let first_new = graph.nodes.len();
         for at in 0..self.params.len() {
             let Candidate { node, form, .. } = self.params[at];
-            if form != Form::Word {
+            if form != Representation::Word {
                 let NodeData { block, origin, .. } = *graph.node(node);
                 let ty = form.ty(graph.kinds);
                 let made = graph.add(Op::PARAM, Sig { from: Type::Void, ty }, &[], 0, origin);
@@ -352,7 +353,7 @@ impl Scratch {
     /// Sets the arguments of a new parameter from those of the old one.
     fn set_inputs(&mut self, graph: &mut Graph, at: usize) {
         let Candidate { node, form, made, .. } = self.params[at];
-        if form == Form::Word {
+        if form == Representation::Word {
             return;
         }
         let ty = form.ty(graph.kinds);
@@ -367,7 +368,7 @@ impl Scratch {
                 }
                 Given::Widened(value, from) if from == form => value,
                 given => match (form, given) {
-                    (Form::InBox(kind), _) => {
+                    (Representation::InBox(kind), _) => {
                         let sig = Sig { from: Type::Void, ty };
                         graph.add(Op::UNBOX, sig, &[input], kind, origin)
                     }
@@ -386,16 +387,16 @@ impl Scratch {
     /// Puts the new parameter into the block, and computes the old one from it.
     fn widen(&mut self, graph: &mut Graph, at: usize) {
         let Candidate { node, form, made, .. } = self.params[at];
-        if form == Form::Word {
+        if form == Representation::Word {
             return;
         }
         let NodeData { block, origin, .. } = *graph.node(node);
         let place = graph.blocks[block.at()].params.iter_mut().find(|param| **param == node);
         *place.expect("a parameter stands in its block") = made;
         let (op, from, input, imm) = match form {
-            Form::InBox(kind) => (Op::BOX, form.ty(graph.kinds), made, kind),
-            Form::Typed(Type::F64) => (Op::BITCAST, Type::F64, made, 0),
-            Form::Typed(Type::F32) => {
+            Representation::InBox(kind) => (Op::BOX, form.ty(graph.kinds), made, kind),
+            Representation::Typed(Type::F64) => (Op::BITCAST, Type::F64, made, 0),
+            Representation::Typed(Type::F32) => {
                 let sig = Sig { from: Type::F32, ty: Type::I32 };
                 (Op::UCAST, Type::I32, graph.add(Op::BITCAST, sig, &[made], 0, origin), 0)
             }
@@ -415,11 +416,11 @@ enum Wants {
 }
 
 /// The form in which a user needs one of its operands: as a 64-bit integer or in this form.
-fn wants(user: &NodeData, operand: usize, form: Form) -> Wants {
+fn wants(user: &NodeData, operand: usize, form: Representation) -> Wants {
     let ty = match form {
-        Form::Word => return Wants::Integer,
-        Form::Typed(ty) => ty,
-        Form::InBox(kind) => {
+        Representation::Word => return Wants::Integer,
+        Representation::Typed(ty) => ty,
+        Representation::InBox(kind) => {
             return match user.op {
                 Op::UNBOX if user.imm == kind => Wants::Typed,
                 // What is in a box of a known kind is not checked.
@@ -440,10 +441,10 @@ fn wants(user: &NodeData, operand: usize, form: Form) -> Wants {
 }
 
 /// If a 64-bit integer is another value's zero-extended bits, or its box: that value, and its form.
-fn widened(graph: &Graph, node: Node) -> Option<(Node, Form)> {
+fn widened(graph: &Graph, node: Node) -> Option<(Node, Representation)> {
     let NodeData { op, sig, imm, .. } = *graph.node(node);
     if op == Op::BOX {
-        return Some((graph.inputs(node)[0], Form::InBox(imm)));
+        return Some((graph.inputs(node)[0], Representation::InBox(imm)));
     }
     let is_widening = matches!((op, sig.from, sig.ty), (Op::BITCAST, Type::F64, Type::I64))
         || op == Op::UCAST && sig.ty == Type::I64 && sig.from.is_int();
@@ -453,9 +454,9 @@ fn widened(graph: &Graph, node: Node) -> Option<(Node, Form)> {
     let input = graph.inputs(node)[0];
     match *graph.node(input) {
         NodeData { op: Op::BITCAST, sig: Sig { from: Type::F32, .. }, .. } => {
-            Some((graph.inputs(input)[0], Form::Typed(Type::F32)))
+            Some((graph.inputs(input)[0], Representation::Typed(Type::F32)))
         }
-        _ => Some((input, Form::Typed(sig.from))),
+        _ => Some((input, Representation::Typed(sig.from))),
     }
 }
 

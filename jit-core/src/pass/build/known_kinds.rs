@@ -19,7 +19,7 @@ const NONE: u32 = u32::MAX;
 
 /// The outcome of a check.
 #[derive(Clone, Copy, Debug)]
-struct Fact {
+struct KnownKind {
     value: Node,
     mask: KindMask,
     /// The fact that was known before.
@@ -31,7 +31,7 @@ struct Fact {
 /// The facts in each block.
 #[derive(Debug, Default)]
 pub(super) struct KnownKinds {
-    facts: Vec<Fact>,
+    facts: Vec<KnownKind>,
     /// By block: the latest fact that holds there.
     latest: Vec<u32>,
 }
@@ -96,7 +96,7 @@ impl KnownKinds {
         }
         let mask = if holds { KindMask::only(kind) } else { KindMask::but(kind) };
         let height = self.facts.get(before as usize).map_or(0, |fact| fact.height + 1);
-        self.facts.push(Fact { value: graph.inputs(flag)[0], mask, before, height });
+        self.facts.push(KnownKind { value: graph.inputs(flag)[0], mask, before, height });
         self.facts.len() as u32 - 1
     }
 

@@ -3,8 +3,8 @@
 //! In: a graph, in which blocks end with checks or guards. Out: the mask of a value in any block, from the checks that dominate it. A
 //! check tells something in the block that it leads to, if no other edge that may be taken leads there.
 
+use super::edges::TakenEdges;
 use super::guards::Guards;
-use super::ways::Ways;
 use super::{check_of, outcome};
 use crate::ir::graph::Graph;
 use crate::ir::grouped::Grouped;
@@ -17,7 +17,7 @@ const MAX_FACTS: usize = 16;
 
 /// The mask of a value in a block, and in all blocks that it dominates.
 #[derive(Clone, Copy, Debug)]
-struct Fact {
+struct KindFact {
     /// The block's rank.
     block: u32,
     mask: KindMask,
@@ -27,19 +27,19 @@ struct Fact {
     check: u32,
 }
 
-const NO_FACT: Fact = Fact { block: 0, mask: KindMask::ANY, edge: NONE, check: NONE };
+const NO_FACT: KindFact = KindFact { block: 0, mask: KindMask::ANY, edge: NONE, check: NONE };
 
 /// The facts that there may be about each node, by rank.
 #[derive(Debug, Default)]
-pub(super) struct Facts(Grouped<Fact>);
+pub(super) struct KindFacts(Grouped<KindFact>);
 
-impl Facts {
+impl KindFacts {
     /// Finds all facts that there may be.
-    pub(super) fn find(&mut self, graph: &Graph, flow: &FlowGraph, ways: &Ways, guards: &Guards) {
+    pub(super) fn find(&mut self, graph: &Graph, flow: &FlowGraph, edges: &TakenEdges, guards: &Guards) {
         self.0.start(graph.nodes.len());
-        each_fact(graph, flow, ways, guards, |value, _| self.0.count(value.at()));
+        each_fact(graph, flow, edges, guards, |value, _| self.0.count(value.at()));
         self.0.make_room(NO_FACT);
-        each_fact(graph, flow, ways, guards, |value, fact| self.0.add(value.at(), fact));
+        each_fact(graph, flow, edges, guards, |value, fact| self.0.add(value.at(), fact));
         self.0.finish();
     }
 
@@ -49,14 +49,14 @@ impl Facts {
         value: Node,
         block: u32,
         flow: &FlowGraph,
-        ways: &Ways,
+        edges: &TakenEdges,
         guards: &Guards,
     ) -> KindMask {
         let all = self.0.group(value.at());
         let before = all.partition_point(|fact| fact.block <= block);
         let near = all[before.saturating_sub(MAX_FACTS)..before].iter();
-        let holds = |fact: &&Fact| {
-            ways.is_only(fact.block, fact.edge)
+        let holds = |fact: &&KindFact| {
+            edges.is_only(fact.block, fact.edge)
                 && !guards.is_dropped(fact.check)
                 && flow.dominates(fact.block, block)
         };
@@ -68,9 +68,9 @@ impl Facts {
 fn each_fact(
     graph: &Graph,
     flow: &FlowGraph,
-    ways: &Ways,
+    edges: &TakenEdges,
     guards: &Guards,
-    mut tell: impl FnMut(Node, Fact),
+    mut tell: impl FnMut(Node, KindFact),
 ) {
     for (rank, &block) in flow.order.iter().enumerate() {
         for pred in &graph.block(block).preds {
@@ -78,13 +78,13 @@ fn each_fact(
             if from == NONE {
                 continue;
             }
-            let fact = Fact { block: rank as u32, edge: ways.number(from, pred.succ), ..NO_FACT };
+            let fact = KindFact { block: rank as u32, edge: edges.number(from, pred.succ), ..NO_FACT };
             if let Some((kind, value)) = check_of(graph, pred.block) {
-                tell(value, Fact { mask: outcome(kind, pred.succ == 0), ..fact });
+                tell(value, KindFact { mask: outcome(kind, pred.succ == 0), ..fact });
             }
             if pred.succ == 0 {
                 for (number, check) in guards.numbered_checks_at(pred.block) {
-                    tell(check.value, Fact { mask: KindMask::only(check.kind), check: number, ..fact });
+                    tell(check.value, KindFact { mask: KindMask::only(check.kind), check: number, ..fact });
                 }
             }
         }

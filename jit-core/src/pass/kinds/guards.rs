@@ -20,7 +20,7 @@ const MAX_JUMPS: usize = 4;
 
 /// A check at a guard.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Check {
+pub(super) struct LoopCheck {
     /// The value that is checked, and the kind that it is to be of.
     pub(super) value: Node,
     pub(super) kind: u64,
@@ -38,7 +38,7 @@ pub(super) struct Check {
 pub(super) struct Guards {
     /// The blocks that end with guards.
     blocks: Vec<Block>,
-    checks: Vec<Check>,
+    checks: Vec<LoopCheck>,
     /// By block: its first check.
     first: Vec<u32>,
     /// By block: the block that ends with the guard in front of the loop with this head, if checks are made there.
@@ -49,12 +49,12 @@ pub(super) struct Guards {
 
 impl Guards {
     /// The checks at the guard that ends this block, but for those that were dropped.
-    pub(super) fn checks_at(&self, block: Block) -> impl Iterator<Item = &Check> {
+    pub(super) fn checks_at(&self, block: Block) -> impl Iterator<Item = &LoopCheck> {
         self.numbered_checks_at(block).map(|(_, check)| check).filter(|check| !check.is_dropped)
     }
 
     /// All checks at the guard that ends this block, each with its number.
-    pub(super) fn numbered_checks_at(&self, block: Block) -> impl Iterator<Item = (u32, &Check)> {
+    pub(super) fn numbered_checks_at(&self, block: Block) -> impl Iterator<Item = (u32, &LoopCheck)> {
         let mut next = self.first.get(block.at()).copied().unwrap_or(NONE);
         core::iter::from_fn(move || {
             let (number, check) = (next, self.checks.get(next as usize)?);
@@ -102,7 +102,7 @@ impl Guards {
                 };
                 let is_there = is_outside(graph, flow, number, value);
                 if is_there && graph.as_const(value).is_none() && steps.take() {
-                    self.add(Check { value, kind, param, guard, next: NONE, is_dropped: false });
+                    self.add(LoopCheck { value, kind, param, guard, next: NONE, is_dropped: false });
                     self.of_head[head.at()] = guard;
                     self.want(graph, flow, flow.rank[guard.at()], value, kind);
                 }
@@ -129,10 +129,10 @@ impl Guards {
         }
     }
 
-    fn add(&mut self, check: Check) {
+    fn add(&mut self, check: LoopCheck) {
         let first = &mut self.first[check.guard.at()];
         let next = core::mem::replace(first, self.checks.len() as u32);
-        self.checks.push(Check { next, ..check });
+        self.checks.push(LoopCheck { next, ..check });
     }
 }
 
@@ -156,7 +156,7 @@ impl Scratch {
     }
 
     /// Drops the checks at a guard for which a function returns true. What relied on them is visited again.
-    fn drop_checks(&mut self, guard: Block, is_dropped: impl Fn(&Scratch, &Check) -> bool) {
+    fn drop_checks(&mut self, guard: Block, is_dropped: impl Fn(&Scratch, &LoopCheck) -> bool) {
         let mut next = self.guards.first.get(guard.at()).copied().unwrap_or(NONE);
         while let Some(&check) = self.guards.checks.get(next as usize) {
             if !check.is_dropped && is_dropped(self, &check) {
@@ -236,10 +236,10 @@ fn is_outside(graph: &Graph, flow: &FlowGraph, number: usize, value: Node) -> bo
     }
 }
 
-/// Puts a second branch behind the one that ends a block, with the same ways. Returns its block.
+/// Puts a second branch behind the one that ends a block, with the same edges. Returns its block.
 fn split_guard(graph: &mut Graph, block: Block) -> Block {
     let new = graph.add_block();
-    let [target, exit] = graph.block(block).succs[..] else { unreachable!("a branch has two ways") };
+    let [target, exit] = graph.block(block).succs[..] else { unreachable!("a branch has two edges") };
     let end = NodeData { inputs: List::EMPTY, block: new, ..*graph.node(graph.block(block).end) };
     graph.nodes.push(end);
     let end = Node::from(graph.nodes.len() - 1);

@@ -14,10 +14,10 @@
 //! Only what may be affected by a change is visited again: the blocks that check or pass on a value of which less is known. Cost:
 //! linear in blocks, parameters and checks, times the number of kinds.
 
+mod edges;
 mod facts;
 mod guards;
 mod lower;
-mod ways;
 
 pub use lower::lower;
 
@@ -29,9 +29,9 @@ use crate::ir::grouped::Grouped;
 use crate::ir::index::{Block, Node};
 use crate::ir::kinds::KindMask;
 use crate::vocab::{Op, Type};
-use facts::Facts;
+use edges::{NewEdge, TakenEdges};
+use facts::KindFacts;
 use guards::Guards;
-use ways::{Taken, Ways};
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
@@ -41,8 +41,8 @@ pub struct Scratch {
     masks: Vec<KindMask>,
     /// By node: the blocks, by rank, that check the value or pass it on to a parameter.
     uses: Grouped<u32>,
-    facts: Facts,
-    ways: Ways,
+    facts: KindFacts,
+    edges: TakenEdges,
     guards: Guards,
     /// The blocks that are to be visited, by rank, and none of them is before `next`.
     dirty: BitSet,
@@ -75,10 +75,10 @@ pub fn kinds<'a>(scratch: &'a mut Scratch, graph: &mut Graph) -> &'a [KindMask] 
 impl Scratch {
     /// What is known before the first visit: parameters have no values, constants have theirs.
     fn start(&mut self, graph: &Graph) {
-        let Scratch { flow, masks, uses, facts, ways, guards, dirty, next, .. } = &mut *self;
+        let Scratch { flow, masks, uses, facts, edges, guards, dirty, next, .. } = &mut *self;
         masks.resize(graph.nodes.len(), KindMask::ANY);
-        ways.start(graph, flow);
-        facts.find(graph, flow, ways, guards);
+        edges.start(graph, flow);
+        facts.find(graph, flow, edges, guards);
         uses.start(graph.nodes.len());
         each_use(graph, flow, guards, |value, _| uses.count(value.at()));
         uses.make_room(0);
@@ -106,7 +106,7 @@ impl Scratch {
         while let Some(rank) = self.dirty.first_from(self.next) {
             self.dirty.remove(rank);
             self.next = rank + 1;
-            if self.ways.is_reached(rank as u32) {
+            if self.edges.is_reached(rank as u32) {
                 self.visit(graph, rank as u32);
             }
         }
@@ -140,13 +140,13 @@ impl Scratch {
     /// Takes an edge.
     fn take(&mut self, graph: &Graph, from: u32, succ: u32, to: Block) {
         let to_rank = self.flow.rank[to.at()];
-        match self.ways.take(from, succ, to_rank) {
-            Taken::First => self.mark(to_rank),
+        match self.edges.take(from, succ, to_rank) {
+            NewEdge::First => self.mark(to_rank),
             // What the first edge has told of a value does not hold any more.
-            Taken::Second(first) => self.each_told(graph, first, Self::mark_uses),
-            Taken::Other => {}
+            NewEdge::Second(first) => self.each_told(graph, first, Self::mark_uses),
+            NewEdge::Other => {}
         }
-        let position = self.ways.position(from, succ);
+        let position = self.edges.position(from, succ);
         for &param in boxed_params(graph, to) {
             let given = self.mask_on(graph, graph.inputs(param)[position], from, succ);
             let mask = self.masks[param.at()].or(given);
@@ -168,8 +168,8 @@ impl Scratch {
 
     /// The kinds that a value may be of in a block.
     fn mask_in(&self, value: Node, rank: u32) -> KindMask {
-        let Scratch { masks, facts, flow, ways, guards, .. } = self;
-        masks[value.at()].and(facts.about(value, rank, flow, ways, guards))
+        let Scratch { masks, facts, flow, edges, guards, .. } = self;
+        masks[value.at()].and(facts.about(value, rank, flow, edges, guards))
     }
 
     /// The kinds that a value may be of on an edge.
@@ -198,7 +198,7 @@ impl Scratch {
     fn fold(&mut self, graph: &mut Graph) {
         for rank in 0..self.flow.order.len() as u32 {
             let block = self.flow.order[rank as usize];
-            if !self.ways.is_reached(rank) || check_of(graph, block).is_none() {
+            if !self.edges.is_reached(rank) || check_of(graph, block).is_none() {
                 continue;
             }
             if let Some(holds) = self.decision(graph, rank)

@@ -17,7 +17,7 @@ enum Reached {
 
 /// What a newly taken edge changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Taken {
+pub(super) enum NewEdge {
     /// The block is reached.
     First,
     /// The block was reached by one edge, from this block, and now by two.
@@ -28,7 +28,7 @@ pub(super) enum Taken {
 
 /// The edges of a graph.
 #[derive(Debug, Default)]
-pub(super) struct Ways {
+pub(super) struct TakenEdges {
     /// By rank: the number of the block's first edge to a successor.
     first_edge: Vec<u32>,
     /// By number of an edge: its position among the edges into its target.
@@ -40,7 +40,7 @@ pub(super) struct Ways {
     blocks: Vec<Block>,
 }
 
-impl Ways {
+impl TakenEdges {
     /// Numbers the edges. None is taken, and only the entry is reached.
     pub(super) fn start(&mut self, graph: &Graph, flow: &FlowGraph) {
         self.first_edge.clear();
@@ -89,16 +89,16 @@ impl Ways {
     }
 
     /// Takes an edge.
-    pub(super) fn take(&mut self, from: u32, succ: u32, to: u32) -> Taken {
+    pub(super) fn take(&mut self, from: u32, succ: u32, to: u32) -> NewEdge {
         let edge = self.number(from, succ);
         if core::mem::replace(&mut self.taken[edge as usize], true) {
-            return Taken::Other;
+            return NewEdge::Other;
         }
         let reached = &mut self.reached[to as usize];
         let (now, taken) = match *reached {
-            Reached::No => (Reached::By(edge, self.blocks[from as usize]), Taken::First),
-            Reached::By(_, first) => (Reached::ByMany, Taken::Second(first)),
-            Reached::ByMany => (Reached::ByMany, Taken::Other),
+            Reached::No => (Reached::By(edge, self.blocks[from as usize]), NewEdge::First),
+            Reached::By(_, first) => (Reached::ByMany, NewEdge::Second(first)),
+            Reached::ByMany => (Reached::ByMany, NewEdge::Other),
         };
         *reached = now;
         taken
