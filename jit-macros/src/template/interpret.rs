@@ -9,7 +9,9 @@ use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::vocab::op::{Key, Yields};
 use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
 use azulejo_lang::Token;
-use azulejo_lang::template::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Typed};
+use azulejo_lang::template::ast::{
+    Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Typed,
+};
 use azulejo_lang::template::signs::Sign;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -52,6 +54,11 @@ fn rust(ty: Type) -> TokenStream {
 
 fn variable(number: usize) -> syn::Ident {
     format_ident!("value{number}")
+}
+
+/// The case at hand in the `cached` of this number.
+fn case(number: usize) -> syn::Ident {
+    format_ident!("case{number}")
 }
 
 /// The label of the loop for a sequence with marks, and the variable that selects the next run.
@@ -118,6 +125,15 @@ impl Writer<'_> {
                 let (flag, so, not) = (self.expression(flag), self.expression(so), self.expression(not));
                 quote!(if #flag { #so } else { #not })
             }
+            Kind::Cached(cached) => self.cached(cached),
+            Kind::Case(field) => {
+                let (case, name, ty) = (case(field.cached), self.kept.print(&field.field), rust(typed.ty));
+                quote!((#case.#name as #ty))
+            }
+            Kind::Site(at) => {
+                let field = self.field(*at);
+                quote!((#field.address() as i64))
+            }
             Kind::All(parts) => {
                 let parts = parts.iter().map(|part| self.expression(part));
                 quote!((#((#parts))&&*))
@@ -175,6 +191,28 @@ impl Writer<'_> {
                 })
             }
             _ => self.control(typed),
+        }
+    }
+
+    /// Emits a loop over the cases of a site. Rustc checks that a case is the struct that the template says.
+    fn cached(&self, cached: &Cached) -> TokenStream {
+        let (site, case) = (self.field(cached.site), case(cached.number));
+        let found = syn::Lifetime::new(&format!("'found{}", cached.number), Span::call_site());
+        let mut cases = super::natives::case(cached.site);
+        let place = super::natives::shown_at(self.kept.span(cached.place));
+        cases.set_span(place);
+        let written = self.kept.print(&cached.case);
+        let same = quote_spanned!(place=> <#cases as __sites::CaseOf<#written>>::same);
+        let (condition, body) = (self.expression(&cached.condition), self.expression(&cached.body));
+        let otherwise = self.expression(&cached.otherwise);
+        quote! {
+            #found: {
+                for case in __sites::Cases::<'_, #cases>::at(#site.address()).iter() {
+                    let #case: #written = #same(case);
+                    if #condition { break #found #body; }
+                }
+                #otherwise
+            }
         }
     }
 

@@ -21,6 +21,11 @@ pub(super) fn name(number: usize) -> Ident {
     format_ident!("native{number}")
 }
 
+/// The name of the type of a site's cases.
+pub(super) fn case(operand: usize) -> Ident {
+    format_ident!("__Case{operand}")
+}
+
 /// The Rust type in which an argument is passed: at least 32 bits, so that the callee never expects more bits than are defined.
 pub(super) fn passed(passing: Passing) -> Ident {
     let name = match passing {
@@ -108,6 +113,11 @@ fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool, kept: &Kept) -> Token
         true if let Leads::Slot(scalar) = arg.leads => {
             let scalar = Ident::new(scalar.name(), place);
             quote_spanned!(place=> place<::core::primitive::#scalar>)
+        }
+        true if let Leads::Site(at) = arg.leads => {
+            let mut case = case(at);
+            case.set_span(place);
+            quote_spanned!(place=> site<#case>)
         }
         true if arg.leads == Leads::To => {
             // All tokens get the same hygiene. If they were mixed, rustc would show the whole macro.
