@@ -282,7 +282,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         let sites =
             operands.iter().enumerate().filter_map(|(at, operand)| Some((at, operand.site.as_ref()?)));
         sites.map(move |(operand, (case, _))| {
-            quote!(impl __bytecode::HasSite<#opcode, #operand> for #name { type Case = #case; })
+            quote!(impl __bytecode::HasSite<#opcode, #operand, #case> for #name {})
         })
     });
     let has_sites = opcodes.iter().any(|opcode| opcode.operands.iter().any(|operand| operand.site.is_some()));

@@ -202,24 +202,6 @@ impl<'a, T: Copy> Cases<'a, T> {
     }
 }
 
-/// The type of a site's cases, which a template calls `Struct`: the same type.
-#[diagnostic::on_unimplemented(
-    message = "the cases of this site are `{Self}`, not `{Struct}`",
-    label = "this is not what a case of the site is"
-)]
-#[doc(hidden)]
-pub trait CaseOf<Struct> {
-    /// The case.
-    fn same(self) -> Struct;
-}
-
-impl<T> CaseOf<T> for T {
-    #[inline(always)]
-    fn same(self) -> T {
-        self
-    }
-}
-
 /// The sites of one function.
 pub struct Sites {
     /// The memory of all sites, one after the other. Padding in cases has no value.

@@ -16,16 +16,15 @@ use azulejo_lang::template::signs::Sign;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-/// The body of an opcode's arm.
+/// The body of an opcode's arm. The opcode is one of the enum at a path, with this number.
 pub(super) fn interpret(
-    path: &TokenStream,
-    opcode: &Opcode,
+    (path, number, opcode): (&TokenStream, usize, &Opcode),
     vocab: Vocabulary,
     operators: Option<&TokenStream>,
     body: &Typed,
     kept: &Kept,
 ) -> TokenStream {
-    let writer = Writer { path, opcode, vocab, operators, kept };
+    let writer = Writer { path, number, opcode, vocab, operators, kept };
     let body_tokens = writer.expression(body);
     if body.leaves { quote!({ #body_tokens }) } else { quote!({ #body_tokens; __bytecode::Flow::Next }) }
 }
@@ -33,6 +32,8 @@ pub(super) fn interpret(
 struct Writer<'a> {
     /// The enum.
     path: &'a TokenStream,
+    /// The opcode's number.
+    number: usize,
     opcode: &'a Opcode,
     vocab: Vocabulary,
     /// The module of the user's operators.
@@ -198,17 +199,16 @@ impl Writer<'_> {
     fn cached(&self, cached: &Cached) -> TokenStream {
         let (site, case) = (self.field(cached.site), case(cached.number));
         let found = syn::Lifetime::new(&format!("'found{}", cached.number), Span::call_site());
-        let mut cases = super::natives::case(cached.site);
-        let place = super::natives::shown_at(self.kept.span(cached.place));
-        cases.set_span(place);
         let written = self.kept.print(&cached.case);
-        let same = quote_spanned!(place=> <#cases as __sites::CaseOf<#written>>::same);
+        let place = super::natives::shown_at(self.kept.span(cached.place));
+        let (op, opcode, operand) = (super::natives::moved(self.path, place), self.number, cached.site);
+        let has = quote_spanned!(place=> let () = <#op as __bytecode::HasSite<#opcode, #operand, #written>>::HAS;);
         let (condition, body) = (self.expression(&cached.condition), self.expression(&cached.body));
         let otherwise = self.expression(&cached.otherwise);
         quote! {
             #found: {
-                for case in __sites::Cases::<'_, #cases>::at(#site.address()).iter() {
-                    let #case: #written = #same(case);
+                #has
+                for #case in __sites::Cases::<'_, #written>::at(#site.address()).iter() {
                     if #condition { break #found #body; }
                 }
                 #otherwise

@@ -255,15 +255,13 @@ impl Rows<'_> {
         let warnings = warnings(&compiled.warnings, &opcode, kept);
         let natives = natives::items(&compiled.natives, &path, kept);
         let sites = operands.iter().enumerate().filter(|(_, operand)| operand.kind == OperandKind::Site);
-        let cases = sites.map(|(at, _)| {
-            let name = natives::case(at);
-            quote!(type #name = <#path as __bytecode::HasSite<#number, #at>>::Case;)
-        });
+        let sites = sites.map(|(at, _)| natives::site_item(&path, number, at));
         if self.kinds.is_none() && compiled.template.uses_kinds() {
             self.kinds = Some(kinds::name(&row.path, number));
         }
         let template = print::template(&compiled.template, self.kinds.as_ref(), kept);
-        let arm = interpret::interpret(&path, &opcode, vocab, operators.as_ref(), &compiled.body, kept);
+        let op = (&path, number, &opcode);
+        let arm = interpret::interpret(op, vocab, operators.as_ref(), &compiled.body, kept);
         let fields = members.iter().enumerate().map(|(at, member)| {
             let local = format_ident!("operand{at}");
             quote!(#member: #local)
@@ -305,10 +303,11 @@ impl Rows<'_> {
                 reason = "written by a program, from a template that says where it is unsafe"
             )]
             const _: () = {
-                use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, sites as __sites, template as __template};
+                use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, sites as __sites};
+                use ::azulejo::__private::core::ir::template as __template;
                 use ::azulejo::__private::core::{native as __native, vocab as __vocab};
                 use ::azulejo::__private::core::vocab::meaning as __meaning;
-                #(#cases)*
+                #(#sites)*
                 #natives
                 #said
                 // SAFETY: both are generated from the same checked template.
