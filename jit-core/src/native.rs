@@ -10,6 +10,7 @@
 //! [`Argument`] and [`Returned`] each have one blanket implementation, which rustc is told not to mention, with a hidden trait
 //! behind it. Otherwise an error would list implementations instead of saying how to fix the call.
 
+use crate::ir::bytecode::HasSite;
 use crate::ir::sites::Cases;
 use crate::vocab::meaning::Num;
 use crate::vocab::{OpInfo, Sig, Trap};
@@ -45,9 +46,9 @@ pub mod kind {
     impl<T> super::PassedKind for place<T> {
         type Held = core::primitive::i64;
     }
-    /// A site with cases of type `T`. A function may take it as [`Cases`](crate::ir::sites::Cases).
-    pub struct site<T>(core::marker::PhantomData<T>);
-    impl<T> super::PassedKind for site<T> {
+    /// The address of a site, an operand of this enum. A function may take it as [`Cases`](crate::ir::sites::Cases).
+    pub struct site<B, const OPCODE: usize, const OPERAND: usize>(core::marker::PhantomData<B>);
+    impl<B, const OPCODE: usize, const OPERAND: usize> super::PassedKind for site<B, OPCODE, OPERAND> {
         type Held = core::primitive::i64;
     }
     /// An address in an `unsafe` template, whose author vouches for it.
@@ -242,7 +243,12 @@ agreeing! {
     f64: f64, f64;
 }
 
-impl<'call, T: Copy> Passed<'call, kind::site<T>> for Cases<'call, T> {
+impl<'call, B, T, const OPCODE: usize, const OPERAND: usize> Passed<'call, kind::site<B, OPCODE, OPERAND>>
+    for Cases<'call, T>
+where
+    B: HasSite<OPCODE, OPERAND, T>,
+    T: Copy + 'static,
+{
     type Access = Made;
     #[inline(always)]
     unsafe fn passed(_: &'call Call, value: i64) -> Self {

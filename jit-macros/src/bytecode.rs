@@ -11,12 +11,13 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Field, Fields, GenericArgument, Meta, Path, PathArguments, Type,
-    Variant,
+    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, Fields, GenericArgument, Lit, LitInt, Meta,
+    Path, PathArguments, Type, Variant,
 };
 
 const SCALARS: &str = "i8 to i64, u8 to u64, isize, usize, f32, f64 or a raw pointer";
 const MAX_OPERANDS: usize = azulejo_core::ir::bytecode::MAX_OPERANDS;
+const MAX_CASES: usize = azulejo_core::ir::sites::MAX_CASES;
 
 /// An operand of an opcode.
 struct Operand {
@@ -28,7 +29,7 @@ struct Operand {
     /// The type as written in the enum.
     ty: Option<Type>,
     /// The type of a `Site`'s cases, and how many there may be.
-    site: Option<[TokenStream; 2]>,
+    site: Option<(TokenStream, u16)>,
 }
 
 /// An opcode.
@@ -145,7 +146,7 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
     if kind == OperandKind::Site {
         return match &last.arguments {
             PathArguments::AngleBracketed(arguments) if arguments.args.len() == 2 => {
-                let site = Some([0, 1].map(|at| arguments.args[at].to_token_stream()));
+                let site = Some((arguments.args[0].to_token_stream(), capacity(&arguments.args[1])?));
                 Ok(Operand { member, kind, scalar: None, ty: None, site })
             }
             _ => {
@@ -176,6 +177,30 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
     };
     let scalar = ty.as_ref().map(scalar).transpose()?;
     Ok(Operand { member, kind, scalar, ty, site: None })
+}
+
+/// How many cases a site has room for.
+fn capacity(written: &GenericArgument) -> syn::Result<u16> {
+    fn literal(written: &Expr) -> Option<&LitInt> {
+        match written {
+            Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => Some(number),
+            Expr::Group(group) => literal(&group.expr),
+            _ => None,
+        }
+    }
+    let number = match written {
+        GenericArgument::Const(written) => literal(written),
+        _ => None,
+    };
+    let Some(number) = number else {
+        let message =
+            "write the number itself: a template has code for each case, and no macro knows what this is";
+        return Err(Error::new(written.span(), message));
+    };
+    match number.base10_parse() {
+        Ok(capacity) if (1..=MAX_CASES).contains(&(capacity as usize)) => Ok(capacity),
+        _ => Err(Error::new(number.span(), format!("a site has room for 1 to {MAX_CASES} cases"))),
+    }
 }
 
 /// A type without the invisible group around a fragment of a Rust macro.
@@ -257,8 +282,8 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let cases = opcodes.iter().enumerate().flat_map(|(opcode, Opcode { operands, .. })| {
         let sites =
             operands.iter().enumerate().filter_map(|(at, operand)| Some((at, operand.site.as_ref()?)));
-        sites.map(move |(operand, [case, _])| {
-            quote!(impl __bytecode::HasSite<#opcode, #operand> for #name { type Case = #case; })
+        sites.map(move |(operand, (case, _))| {
+            quote!(impl __bytecode::HasSite<#opcode, #operand, #case> for #name {})
         })
     });
     let has_sites = opcodes.iter().any(|opcode| opcode.operands.iter().any(|operand| operand.site.is_some()));
@@ -438,7 +463,8 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
 /// The sites of an opcode, each with the operand's number.
 fn sites(opcode: &Opcode<'_>) -> TokenStream {
     let sites = opcode.operands.iter().enumerate().filter_map(|(number, operand)| {
-        let (number, [case, capacity]) = (number as u8, operand.site.as_ref()?);
+        let (number, (case, capacity)) = (number as u8, operand.site.as_ref()?);
+        let capacity = *capacity as usize;
         Some(quote!((#number, __bytecode::Site::<#case, #capacity>::INFO)))
     });
     quote!(&[#(#sites),*])
@@ -583,9 +609,10 @@ fn hand_on(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>])
             Fields::Unnamed(_) => quote!(tuple),
             Fields::Unit => quote!(unit),
         };
-        let fields = opcode.operands.iter().map(|Operand { member, kind, scalar, .. }| {
+        let fields = opcode.operands.iter().map(|Operand { member, kind, scalar, site, .. }| {
             let kind = format_ident!("{}", kind.name());
-            quote!(#member: #kind #scalar)
+            let capacity = site.as_ref().map(|(_, capacity)| Literal::u16_unsuffixed(*capacity));
+            quote!(#member: #kind #scalar #capacity)
         });
         quote!(opcode #variant #shape { #(#fields),* })
     });

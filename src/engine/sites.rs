@@ -4,6 +4,7 @@
 //! one of them.
 
 use super::Engine;
+use super::function::Function;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites::Sites;
 
@@ -29,14 +30,33 @@ impl<B: Bytecode> Engine<B> {
             return;
         }
         let _visit = self.visit();
-        let all: Vec<_> = self.functions.borrow().iter().flatten().cloned().collect();
+        // A removed function may be running. Nothing is borrowed while `change` runs, which may use the engine.
+        let (functions, removed) = (self.functions.borrow(), self.removed.borrow());
+        let all: Vec<_> = functions.iter().flatten().chain(&*removed).cloned().collect();
+        drop((functions, removed));
         for function in all {
-            if let Some(body) = function.made_body()
-                && change(&body.sites)
-            {
-                self.discard_optimized(&function);
-            }
+            let Some(body) = function.made_body() else { continue };
+            // Cases may have been removed when `change` panics.
+            let mut change_of_code = ChangeOfCode { engine: self, function: &function, is_needed: true };
+            change_of_code.is_needed = change(&body.sites);
         }
         self.free_retired();
+    }
+}
+
+/// When this is dropped, what the optimizer has made of a function is discarded, if that is needed.
+struct ChangeOfCode<'a, B: Bytecode> {
+    engine: &'a Engine<B>,
+    function: &'a Function<B>,
+    is_needed: bool,
+}
+
+impl<B: Bytecode> Drop for ChangeOfCode<'_, B> {
+    fn drop(&mut self) {
+        let Self { engine, function, is_needed } = *self;
+        // The function is left as it is if the optimizer has made nothing of it, and makes nothing.
+        if is_needed && (function.is_optimized() || function.tier.is_in_progress()) {
+            engine.discard_optimized(function);
+        }
     }
 }

@@ -165,10 +165,16 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     ) -> (Flow, u32);
 }
 
-/// The type of the cases of an opcode's `Site` operand. Implemented by `#[derive(Bytecode)]` only.
-pub trait HasSite<const OPCODE: usize, const OPERAND: usize> {
-    /// The type.
-    type Case: Copy + 'static;
+/// An opcode's `Site` operand has cases of this type. Implemented by `#[derive(Bytecode)]` only.
+///
+/// The type is a parameter, since it may be less public than the enum.
+#[diagnostic::on_unimplemented(
+    message = "a case of this site is no `{Case}`",
+    label = "a case is what the enum says: `Site<Case, …>`"
+)]
+pub trait HasSite<const OPCODE: usize, const OPERAND: usize, Case: Copy + 'static> {
+    /// Makes rustc check it.
+    const HAS: () = ();
 }
 
 /// Links an opcode's number to a type that represents the opcode in error messages. Implemented by `#[derive(Bytecode)]` only.

@@ -69,6 +69,15 @@ impl Look<'_> {
                     stored |= if arm.leaves { 0 } else { behind };
                 }
             }
+            Kind::Cached(cached) => {
+                // The condition for a case comes behind that for the case before it, like what a loop does again.
+                let looked = self.at(&cached.condition, stored);
+                stored = 0;
+                for (arm, before) in [(&cached.body, looked), (&cached.otherwise, looked)] {
+                    let behind = self.at(arm, before);
+                    stored |= if arm.leaves { 0 } else { behind };
+                }
+            }
             Kind::Guard(flag, otherwise) => {
                 stored = self.at(flag, stored);
                 self.at(otherwise, stored);
@@ -103,6 +112,8 @@ impl Look<'_> {
             }
             Kind::Constant(_)
             | Kind::Variable(_)
+            | Kind::Case(_)
+            | Kind::Site(_)
             | Kind::GoTo(..)
             | Kind::Goto(_)
             | Kind::Return(None)

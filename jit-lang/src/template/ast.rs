@@ -68,6 +68,10 @@ pub enum Kind {
     GoTo(usize, usize),
     /// A conditional: the flag, and the expressions for true and false.
     If(Box<Typed>, Box<Typed>, Box<Typed>),
+    /// What is done for the first case of a site for which a flag holds, or for none.
+    Cached(Box<Cached>),
+    /// A field of the case at hand.
+    Case(CaseField),
     /// The conjunction of flags.
     All(Vec<Typed>),
     /// The disjunction of flags.
@@ -109,6 +113,40 @@ pub enum Kind {
     WindowLength(usize),
     /// The address of an output's slot. The output is written to the slot first.
     Place(usize),
+    /// The address of a site's memory, as an argument of a call.
+    Site(usize),
+}
+
+/// An expression that looks at the cases of a site, one after the other.
+#[derive(Clone, Debug)]
+pub struct Cached {
+    /// Its number in the template.
+    pub number: usize,
+    /// The operand.
+    pub site: usize,
+    /// The struct that a case is, as written.
+    pub case: Vec<Token>,
+    /// The struct's place.
+    pub place: Place,
+    /// Whether it is about the case at hand.
+    pub condition: Typed,
+    /// The expression for that case.
+    pub body: Typed,
+    /// The expression if there is no such case.
+    pub otherwise: Typed,
+}
+
+/// A field of the case at hand.
+#[derive(Clone, Debug)]
+pub struct CaseField {
+    /// The number of the [`Cached`] that it stands in.
+    pub cached: usize,
+    /// The operand of that.
+    pub site: usize,
+    /// The struct, as written.
+    pub case: Vec<Token>,
+    /// The field's name.
+    pub field: Vec<Token>,
 }
 
 /// A constant: Rust tokens, or an operand of the bytecode.
@@ -180,6 +218,8 @@ pub enum Leads {
     To,
     /// It is the address of an output of this type.
     Slot(Scalar),
+    /// It is this operand, a site.
+    Site(usize),
 }
 
 /// A call that is made through a native function.
@@ -291,6 +331,8 @@ pub struct Operand {
     pub kind: OperandKind,
     /// Its type, where the kind has one.
     pub scalar: Option<Scalar>,
+    /// For a site, how many cases it has room for.
+    pub capacity: u16,
 }
 
 /// An opcode, as its enum declares it.

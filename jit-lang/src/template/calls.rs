@@ -173,6 +173,13 @@ impl Checker<'_> {
                 continue;
             }
             let scalar = self.scalar(ty)?;
+            if let Some(at) = self.site_argument(value) {
+                let is_native = matches!((&callee, abi), (Callee::Path(_), None));
+                let site = self.site_passed(at, [value, ty], effect, is_native)?;
+                kinds.push(Passing::Scalar(scalar));
+                passed.push((site, scalar));
+                continue;
+            }
             let value = self.value(value, Some(scalar))?;
             kinds.push(Passing::Scalar(scalar));
             passed.push((self.coerce(value, scalar)?, scalar));
@@ -223,6 +230,8 @@ impl Checker<'_> {
             Kind::Let(_, body) | Kind::Slow(body) => self.leads(body),
             Kind::Sequence(steps) => steps.last().map_or(Leads::Elsewhere, |last| self.leads(last)),
             Kind::If(_, so, not) => part_of(&[&**so, &**not]),
+            Kind::Cached(cached) => part_of(&[&cached.body, &cached.otherwise]),
+            Kind::Site(at) => Leads::Site(*at),
             _ => Leads::Elsewhere,
         }
     }

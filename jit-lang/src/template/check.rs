@@ -12,6 +12,7 @@ use super::fields::{self, Structs};
 use super::kinds::Kinds;
 use super::macros::Macro;
 use super::signs::Sign;
+use super::sites::CaseAtHand;
 use crate::place::{Error, Place};
 use crate::sexpr::{Name, Sexpr};
 use crate::token::{Delimiter, Group, Token, made, text};
@@ -55,6 +56,9 @@ pub(super) struct Checker<'a> {
     /// The marks of the enclosing sequences.
     pub(super) marks: Vec<Mark>,
     pub(super) n_sequences: usize,
+    /// The cases at hand: those of the enclosing `cached`s.
+    pub(super) cases: Vec<CaseAtHand>,
+    pub(super) n_cached: usize,
     /// Whether an effect has occurred that a guard's exit would repeat.
     pub(super) has_effect: bool,
     /// The calls that are made through native functions.
@@ -103,6 +107,8 @@ impl<'a> Checker<'a> {
             depth: 0,
             marks: Vec::new(),
             n_sequences: 0,
+            cases: Vec::new(),
+            n_cached: 0,
             has_effect: false,
             natives: Vec::new(),
         }
@@ -255,6 +261,7 @@ impl<'a> Checker<'a> {
             OperandKind::Label | OperandKind::Labels => {
                 fail(place, format!("`${name}` is a label, no value: `(branch ${name})` jumps there"))
             }
+            OperandKind::Site => super::sites::no_value(name, place),
             _ => fail(place, format!("`${name}` is a run of registers: `(window ${name})` is its address")),
         }
     }
@@ -333,6 +340,8 @@ impl<'a> Checker<'a> {
             "place" => self.place(rest, place),
             "is" | "unbox" | "box" => self.of_kind(word, head.place(), rest, place),
             "as" | "asv" => self.as_kinds(word, head.place(), rest, place, expect),
+            "cached" | "cachedv" => self.cached(word, rest, place, expect),
+            "case" => self.case_field(rest, place),
             _ => match self.control(word, rest, place, expect) {
                 Some(checked) => checked,
                 None => self.operator(word, head.place(), rest, place, expect),
@@ -402,6 +411,11 @@ impl<'a> Checker<'a> {
         let result = look(self);
         self.surely_stored.truncate(before);
         result
+    }
+
+    /// Whether a name stands for a value, and not for an operand.
+    pub(super) fn is_declared(&self, name: &Name) -> bool {
+        self.scopes.iter().any(|(known, ..)| known == name)
     }
 
     /// The number of names in scope.

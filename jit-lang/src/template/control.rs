@@ -352,7 +352,9 @@ impl Checker<'_> {
                 return fail(arm.place, message);
             }
             if !arm.leaves && !arm.ty.is_value() {
-                let message = format!("both ways of an `{word}` have a value; `{word}v` is for what is done");
+                let article = if word.starts_with('c') { "a" } else { "an" };
+                let message =
+                    format!("both ways of {article} `{word}` have a value; `{word}v` is for what is done");
                 return fail(arm.place, message);
             }
         }

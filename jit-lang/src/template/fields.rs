@@ -70,25 +70,47 @@ impl Checker<'_> {
             return fail(*place, format!("{USAGE}; it names one field of a struct without parameters"));
         };
         let path = text(&path);
-        let Some(fields) = self.structs.0.get(&path) else {
-            let message = format!(
-                "`{path}` is not asked for its fields: write the struct out, here or where the macro is"
-            );
-            return fail(*place, message);
-        };
-        match fields.iter().find(|(known, _)| *known == name.to_string()) {
-            Some((_, Told::Scalar(scalar))) => Ok(Some((*scalar, args))),
+        self.is_told(&path, *place)?;
+        let instead = format!(
+            ": `(&offset_of {path}, {name})` says where it is, and a type of the template language as what it is read"
+        );
+        let scalar = self.scalar_of_field(&path, &name.to_string(), name.place(), &instead)?;
+        Ok(Some((scalar, args)))
+    }
+
+    /// Checks that the fields of a struct are known.
+    pub(super) fn is_told(&self, path: &str, place: Place) -> Checked<()> {
+        match self.structs.know(path) {
+            true => Ok(()),
+            false => fail(
+                place,
+                format!(
+                    "`{path}` is not asked for its fields: write the struct out, here or where the macro is"
+                ),
+            ),
+        }
+    }
+
+    /// The scalar type of a field of a struct whose fields are known. `instead` is said of a field of another type.
+    pub(super) fn scalar_of_field(
+        &self,
+        path: &str,
+        name: &str,
+        place: Place,
+        instead: &str,
+    ) -> Checked<Scalar> {
+        let fields = &self.structs.0[path];
+        match fields.iter().find(|(known, _)| known == name) {
+            Some((_, Told::Scalar(scalar))) => Ok(*scalar),
             Some((_, Told::Other(ty))) => {
                 let message = format!(
-                    "`{name}` is `{ty}`, which is not called like a number or a raw pointer: \
-                     `(&offset_of {path}, {name})` says where it is, and a type of the template language as what it is read"
+                    "`{name}` is `{ty}`, which is not called like a number or a raw pointer{instead}"
                 );
-                fail(name.place(), message)
+                fail(place, message)
             }
             None => {
-                let text = name.to_string();
-                let hint = did_you_mean(&text, fields.iter().map(|(known, _)| known.as_str()));
-                fail(name.place(), format!("`{path}` has no field `{text}`{hint}"))
+                let hint = did_you_mean(name, fields.iter().map(|(known, _)| known.as_str()));
+                fail(place, format!("`{path}` has no field `{name}`{hint}"))
             }
         }
     }

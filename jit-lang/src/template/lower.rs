@@ -3,8 +3,8 @@
 //! In: a [`Typed`] tree. Out: a [`Template`]. Values are numbered in the order in which steps yield them,
 //! blocks in the order in which they are created. Block 0 is the entry.
 
-use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Operand, Typed};
-use super::steps::{self, Access, Code, FormulaTerm, Imm, Step, Template};
+use super::ast::{Arguments, Cached, Call, Callee, CaseField, Constant, Invoke, Kind, Operand, Typed};
+use super::steps::{self, Access, Code, FormulaTerm, Imm, SiteOffset, Step, Template};
 use crate::token::Token;
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::ir::template::{Likelihood, Resume};
@@ -12,18 +12,21 @@ use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 use std::collections::HashMap;
 
 /// Lowers a template, and its variant for code in which accesses may fault.
-pub(super) fn lower(body: &Typed, operands: &[Operand]) -> Template {
-    let (mut compares, has_within) = form(body, operands, false);
-    compares.guarded = has_within.then(|| Box::new(form(body, operands, true).0));
-    compares
+/// Returns `None` if it has too many values or blocks to number them.
+pub(super) fn lower(body: &Typed, operands: &[Operand]) -> Option<Template> {
+    let (mut compares, has_within) = form(body, operands, false)?;
+    if has_within {
+        compares.guarded = Some(Box::new(form(body, operands, true)?.0));
+    }
+    Some(compares)
 }
 
 /// Lowers one of the two variants of a template. Also returns whether the template has two.
-fn form(body: &Typed, operands: &[Operand], faults: bool) -> (Template, bool) {
+fn form(body: &Typed, operands: &[Operand], faults: bool) -> Option<(Template, bool)> {
     let mut lowering = Lowering::new(operands, faults);
     lowering.value(body);
-    let Lowering { steps, n_blocks, has_within, .. } = lowering;
-    (Template { steps, blocks: n_blocks, guarded: None }, has_within)
+    let Lowering { steps, n_blocks, has_within, is_too_long, .. } = lowering;
+    (!is_too_long).then_some((Template { steps, blocks: n_blocks, guarded: None }, has_within))
 }
 
 /// Lowers a formula of a kind, whose argument is variable 0. The argument is value 0, and the last value is the result.
@@ -49,11 +52,15 @@ struct Lowering<'a> {
     steps: Vec<Step>,
     n_values: u16,
     n_blocks: u16,
+    /// Whether there are too many values or blocks.
+    is_too_long: bool,
     /// Whether the current point is reachable.
     open: bool,
     variables: HashMap<usize, u16>,
     /// The block of each mark, by the number of its sequence and the number of the mark.
     marks: HashMap<(usize, usize), u16>,
+    /// The case for which each enclosing `cached` is being lowered.
+    cases: HashMap<usize, u16>,
 }
 
 /// Whether a flag can be expressed by branches only.
@@ -74,9 +81,11 @@ impl<'a> Lowering<'a> {
             steps: Vec::new(),
             n_values: 0,
             n_blocks: 1,
+            is_too_long: false,
             open: true,
             variables: HashMap::new(),
             marks: HashMap::new(),
+            cases: HashMap::new(),
         }
     }
 }
@@ -97,8 +106,15 @@ impl Lowering<'_> {
     /// Emits a step that yields a value. Returns the value's number.
     fn yields(&mut self, step: Step) -> u16 {
         self.step(step);
-        self.n_values += self.open as u16;
+        self.count_values(self.open as usize);
         self.n_values.wrapping_sub(1)
+    }
+
+    /// Counts values. If there are too many, the numbers mean nothing any more.
+    fn count_values(&mut self, more: usize) {
+        let n_values = u16::try_from(self.n_values as usize + more);
+        self.is_too_long |= n_values.is_err();
+        self.n_values = n_values.unwrap_or(0);
     }
 
     fn node(&mut self, op: Op, sig: Sig, inputs: &[u16], imm: Imm) -> u16 {
@@ -110,15 +126,16 @@ impl Lowering<'_> {
     }
 
     fn block(&mut self) -> u16 {
-        self.n_blocks += 1;
-        self.n_blocks - 1
+        self.is_too_long |= self.n_blocks == u16::MAX;
+        self.n_blocks = self.n_blocks.wrapping_add(1);
+        self.n_blocks.wrapping_sub(1)
     }
 
     /// Starts a block. Returns the number of its first parameter.
     fn start(&mut self, block: u16, params: &[Type], cold: bool) -> u16 {
         self.open = true;
         let first = self.n_values;
-        self.n_values += params.len() as u16;
+        self.count_values(params.len());
         self.step(Step::Block { block, params: params.to_vec(), cold });
         first
     }
@@ -170,6 +187,10 @@ impl Lowering<'_> {
                     }
                 }
             }
+            Kind::Cached(cached) => self.each_case(cached, |lowering, arm| match arm.leaves {
+                true => _ = lowering.value(arm),
+                false => lowering.decide(arm, then, otherwise, likelihood),
+            }),
             _ => {
                 let flag = self.value(flag);
                 self.branch(flag, then, otherwise, likelihood);
@@ -242,6 +263,8 @@ impl Lowering<'_> {
                 self.value(access)
             }
             Kind::Variable(variable) => self.variables[variable],
+            Kind::Case(field) => self.case_field(field, typed.ty),
+            Kind::Site(at) => self.yields(Step::Constant { operand: *at, ty: typed.ty }),
             Kind::Let(bound, body) => {
                 for (variable, value) in bound {
                     let value = self.value(value);
@@ -270,6 +293,8 @@ impl Lowering<'_> {
             }
             Kind::If(..) if typed.ty == Type::Flag => self.flag(typed),
             Kind::If(flag, so, not) => self.choose(flag, so, not, typed.ty),
+            Kind::Cached(_) if typed.ty == Type::Flag => self.flag(typed),
+            Kind::Cached(cached) => self.choose_case(cached, typed.ty),
             Kind::All(_) | Kind::Any(_) => self.flag(typed),
             Kind::Not(inner) => {
                 let inner = self.value(inner);
@@ -425,6 +450,53 @@ impl Lowering<'_> {
                 self.value(arm)
             }
         }
+    }
+
+    /// Emits what is done for each case of a site in turn, and what otherwise. `arm` emits it, and what follows.
+    fn each_case(&mut self, cached: &Cached, mut arm: impl FnMut(&mut Self, &Typed)) {
+        let none = self.block();
+        for number in 0..self.operands[cached.site].capacity {
+            let (is_there, holds, next) = (self.block(), self.block(), self.block());
+            let (operand, offset, ty) = (cached.site, SiteOffset::Count, Type::I32);
+            let count = self.yields(Step::SiteValue { operand, offset, ty });
+            let number_here = self.constant(ty, Imm::Known(number as i64));
+            let of = Sig { from: ty, ty: Type::Flag };
+            let flag = self.node(Op::UGT, of, &[count, number_here], Imm::Known(0));
+            self.branch(flag, is_there, none, None);
+            self.start(is_there, &[], false);
+            self.cases.insert(cached.number, number);
+            self.decide(&cached.condition, holds, next, None);
+            self.start(holds, &[], false);
+            arm(self, &cached.body);
+            self.start(next, &[], false);
+            if self.is_too_long {
+                return;
+            }
+        }
+        self.jump(none, &[]);
+        self.start(none, &[], false);
+        arm(self, &cached.otherwise);
+    }
+
+    /// Emits the value for a case of a site, or for none.
+    fn choose_case(&mut self, cached: &Cached, of: Type) -> u16 {
+        let (join, mut joined) = (self.block(), false);
+        self.each_case(cached, |lowering, arm| {
+            let value = lowering.value(arm);
+            if lowering.open {
+                joined = true;
+                let args: &[u16] = if of.is_value() { &[value] } else { &[] };
+                lowering.jump(join, args);
+            }
+        });
+        let params: &[Type] = if of.is_value() { &[of] } else { &[] };
+        if joined { self.start(join, params, false) } else { 0 }
+    }
+
+    /// The value of a field of the case at hand.
+    fn case_field(&mut self, CaseField { cached, site, case, field }: &CaseField, ty: Type) -> u16 {
+        let (number, case, field) = (self.cases[cached], case.clone(), field.clone());
+        self.yields(Step::SiteValue { operand: *site, offset: SiteOffset::Field { number, case, field }, ty })
     }
 
     /// Emits a call. Returns the number of its result, if it has one.

@@ -15,6 +15,7 @@ mod lower;
 mod macros;
 mod of_kind;
 pub mod signs;
+mod sites;
 mod source;
 pub mod steps;
 #[cfg(test)]
@@ -68,6 +69,13 @@ pub fn compile(
         Err(_) if checker.is_moot => return Ok(None),
         Err(error) => return Err(checker.in_row(error, &row.to_string())),
     };
-    let (template, warnings) = (lower::lower(&body, &opcode.operands), aliasing::warnings(opcode, &body));
+    let Some(template) = lower::lower(&body, &opcode.operands) else {
+        let name = &opcode.name;
+        let message = format!(
+            "`{name}` becomes too long: what stands in a `cached` is there once for each case, and so on"
+        );
+        return Err(Error::new(row.name.place, message));
+    };
+    let warnings = aliasing::warnings(opcode, &body);
     Ok(Some(Compiled { body, natives: checker.natives, template, warnings }))
 }

@@ -118,6 +118,22 @@ pub enum StepArguments {
     Run(usize),
 }
 
+/// The place of a value in the memory of a site.
+#[derive(Clone, Debug)]
+pub enum SiteOffset {
+    /// The number of cases.
+    Count,
+    /// A field of a case.
+    Field {
+        /// The number of the case.
+        number: u16,
+        /// The struct that a case is.
+        case: Vec<Token>,
+        /// The field's name.
+        field: Vec<Token>,
+    },
+}
+
 /// One step of a template; [`azulejo_core::ir::template::Step`] defines the meaning of each.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "fields are called as those of the step that is meant")]
@@ -132,6 +148,8 @@ pub enum Step {
     Window { operand: usize },
     /// The number of registers in a run.
     WindowLength { operand: usize },
+    /// A value in the memory of a site.
+    SiteValue { operand: usize, offset: SiteOffset, ty: Type },
     /// A call.
     Call {
         callee: StepCallee,

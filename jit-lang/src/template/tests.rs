@@ -22,11 +22,15 @@ fn opcode(written: &str) -> (Opcode, bool) {
     while let Some(name) = fields.next() {
         fields.takes_punct(':');
         let kind = fields.next().and_then(|kind| OperandKind::from_name(&kind.to_string()));
-        let scalar = fields.takes_punct('<').then(|| fields.next()).flatten();
+        let argument = fields.takes_punct('<').then(|| fields.next()).flatten();
         fields.takes_punct('>');
         fields.takes_punct(',');
-        let scalar = scalar.and_then(|scalar| Scalar::from_name(&scalar.to_string()));
-        operands.push(Operand { name: name.to_string(), kind: kind.expect("a field has a kind"), scalar });
+        // A site is written `Site<4>` here.
+        let argument = argument.map(|argument| argument.to_string());
+        let scalar = argument.as_deref().and_then(Scalar::from_name);
+        let capacity = argument.and_then(|argument| argument.parse().ok()).unwrap_or(0);
+        let (name, kind) = (name.to_string(), kind.expect("a field has a kind"));
+        operands.push(Operand { name, kind, scalar, capacity });
     }
     (Opcode { name: name.text, place: Place::NOWHERE, operands }, stores_itself)
 }
@@ -102,7 +106,7 @@ fn check(template: &Template, n_operands: usize) {
                 names(operand);
                 yielded = 1;
             }
-            Step::Window { operand } | Step::WindowLength { operand } => {
+            Step::Window { operand } | Step::WindowLength { operand } | Step::SiteValue { operand, .. } => {
                 names(operand);
                 yielded = 1;
             }

@@ -8,6 +8,7 @@ use super::check::{Checked, Checker, fail};
 use super::fields;
 use super::of_kind::FORMS;
 use super::signs::{self, Sign};
+use super::sites;
 use super::words::meant;
 use crate::place::Place;
 use crate::reader::Reader;
@@ -39,8 +40,10 @@ impl Checker<'_> {
                 true => format!("; the macro is `^{word}`"),
                 false => {
                     let of_kinds = if self.kinds.boxed.is_some() { &FORMS[..] } else { &[] };
-                    let forms =
-                        ["let:", "letv:", "window", "length"].into_iter().chain(of_kinds.iter().copied());
+                    let has_site = self.opcode.operands.iter().any(|operand| operand.kind == Operand::Site);
+                    let of_sites = if has_site { &sites::FORMS[..] } else { &[] };
+                    let forms = ["let:", "letv:", "window", "length"];
+                    let forms = forms.iter().chain(of_kinds).chain(of_sites).copied();
                     meant(word, names.chain(forms))
                 }
             };

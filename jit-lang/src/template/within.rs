@@ -92,9 +92,8 @@ fn noise(typed: &Typed, vocab: Vocabulary) -> Option<Place> {
         Kind::Op { op, checks, .. } => checks.is_empty() && !vocab.info(*op).props.contains(Props::WRITES),
         Kind::Call(call) => call.effect == Effect::Pure,
         Kind::OfKind { .. } => true,
-        Kind::Read(_) | Kind::Constant(_) | Kind::Variable(_) | Kind::Window(_) | Kind::WindowLength(_) => {
-            true
-        }
+        Kind::Read(_) | Kind::Constant(_) | Kind::Variable(_) | Kind::Case(_) => true,
+        Kind::Window(_) | Kind::WindowLength(_) => true,
         Kind::Let(..) | Kind::If(..) | Kind::All(_) | Kind::Any(_) | Kind::Not(_) | Kind::Likely(..) => true,
         _ => false,
     };

@@ -1,4 +1,4 @@
-//! `(&field Struct, name)`: requests the fields of structs.
+//! `(&field Struct, name)` and `(cached $site Struct …)`: request the fields of structs.
 //!
 //! In: the rows of a `template!` with such expressions. Before the rows are parsed, the macro that `derive(Fields)` defines for
 //! each struct is called. The descriptions that these macros return precede the rows from then on ([`Structs`]).
@@ -19,7 +19,7 @@ pub(super) fn unknown(rows: Vec<Token>) -> Option<Vec<Token>> {
     named.into_iter().find(|path| !known.know(&text(path)))
 }
 
-/// Collects the structs of all `(&field Struct, …)`.
+/// Collects the structs of all `(&field Struct, …)` and `(cached $site Struct …)`.
 fn find(tokens: Vec<Token>, named: &mut Vec<Vec<Token>>) {
     for token in tokens {
         let Token::Group(group) = token else { continue };
@@ -27,9 +27,14 @@ fn find(tokens: Vec<Token>, named: &mut Vec<Vec<Token>>) {
         if reader.takes_punct('&') && reader.takes_word("field") {
             let path = reader.path().map(|(path, _)| path);
             named.extend(path.filter(|_| reader.takes_punct(',')));
-        } else {
-            find(group.tokens, named);
+            continue;
         }
+        if reader.takes_word("cached") || reader.takes_word("cachedv") {
+            // A site is `$name`, or `,name` in a macro.
+            (reader.next(), reader.next());
+            named.extend(reader.path().map(|(path, _)| path));
+        }
+        find(group.tokens, named);
     }
 }
 

@@ -9,21 +9,22 @@ use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::vocab::op::{Key, Yields};
 use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
 use azulejo_lang::Token;
-use azulejo_lang::template::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Typed};
+use azulejo_lang::template::ast::{
+    Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Typed,
+};
 use azulejo_lang::template::signs::Sign;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-/// The body of an opcode's arm.
+/// The body of an opcode's arm. The opcode is one of the enum at a path, with this number.
 pub(super) fn interpret(
-    path: &TokenStream,
-    opcode: &Opcode,
+    (path, number, opcode): (&TokenStream, usize, &Opcode),
     vocab: Vocabulary,
     operators: Option<&TokenStream>,
     body: &Typed,
     kept: &Kept,
 ) -> TokenStream {
-    let writer = Writer { path, opcode, vocab, operators, kept };
+    let writer = Writer { path, number, opcode, vocab, operators, kept };
     let body_tokens = writer.expression(body);
     if body.leaves { quote!({ #body_tokens }) } else { quote!({ #body_tokens; __bytecode::Flow::Next }) }
 }
@@ -31,6 +32,8 @@ pub(super) fn interpret(
 struct Writer<'a> {
     /// The enum.
     path: &'a TokenStream,
+    /// The opcode's number.
+    number: usize,
     opcode: &'a Opcode,
     vocab: Vocabulary,
     /// The module of the user's operators.
@@ -52,6 +55,11 @@ fn rust(ty: Type) -> TokenStream {
 
 fn variable(number: usize) -> syn::Ident {
     format_ident!("value{number}")
+}
+
+/// The case at hand in the `cached` of this number.
+fn case(number: usize) -> syn::Ident {
+    format_ident!("case{number}")
 }
 
 /// The label of the loop for a sequence with marks, and the variable that selects the next run.
@@ -118,6 +126,15 @@ impl Writer<'_> {
                 let (flag, so, not) = (self.expression(flag), self.expression(so), self.expression(not));
                 quote!(if #flag { #so } else { #not })
             }
+            Kind::Cached(cached) => self.cached(cached),
+            Kind::Case(field) => {
+                let (case, name, ty) = (case(field.cached), self.kept.print(&field.field), rust(typed.ty));
+                quote!((#case.#name as #ty))
+            }
+            Kind::Site(at) => {
+                let field = self.field(*at);
+                quote!((#field.address() as i64))
+            }
             Kind::All(parts) => {
                 let parts = parts.iter().map(|part| self.expression(part));
                 quote!((#((#parts))&&*))
@@ -175,6 +192,28 @@ impl Writer<'_> {
                 })
             }
             _ => self.control(typed),
+        }
+    }
+
+    /// Emits a loop over the cases of a site. Rustc checks that a case is the struct that the template says.
+    fn cached(&self, cached: &Cached) -> TokenStream {
+        let (site, case) = (self.field(cached.site), case(cached.number));
+        let found = syn::Lifetime::new(&format!("'found{}", cached.number), Span::call_site());
+        let written = self.kept.print(&cached.case);
+        let place = super::natives::shown_at(self.kept.span(cached.place));
+        let (op, opcode, operand) = (super::natives::moved(self.path, place), self.number, cached.site);
+        let has =
+            quote_spanned!(place=> let () = <#op as __bytecode::HasSite<#opcode, #operand, #written>>::HAS;);
+        let (condition, body) = (self.expression(&cached.condition), self.expression(&cached.body));
+        let otherwise = self.expression(&cached.otherwise);
+        quote! {
+            #found: {
+                #has
+                for #case in __sites::Cases::<'_, #written>::at(#site.address()).iter() {
+                    if #condition { break #found #body; }
+                }
+                #otherwise
+            }
         }
     }
 

@@ -144,7 +144,7 @@ impl Description {
     }
 }
 
-/// Parses `enum Op; operators { crate::my_ops } opcode Add struct { dst: Out i64, … } …`.
+/// Parses `enum Op; operators { crate::my_ops } opcode Add struct { dst: Out i64, cache: Site 4, … } …`.
 fn description_of(tokens: Vec<Token>, kept: &Kept) -> Option<Description> {
     let mut reader = Reader::new(tokens);
     reader.next()?;
@@ -164,12 +164,14 @@ fn description_of(tokens: Vec<Token>, kept: &Kept) -> Option<Description> {
             let member = fields.next()?;
             fields.next()?;
             let kind = OperandKind::from_name(&fields.next()?.to_string())?;
-            let scalar = match fields.peek() {
-                Some(Token::Word(_)) => Scalar::from_name(&fields.next()?.to_string()),
-                _ => None,
-            };
+            let (mut scalar, mut capacity) = (None, 0);
+            match fields.peek() {
+                Some(Token::Word(_)) => scalar = Scalar::from_name(&fields.next()?.to_string()),
+                Some(Token::Literal(_)) => capacity = fields.next()?.to_string().parse().ok()?,
+                _ => {}
+            }
             fields.takes_punct(',');
-            operands.push(Operand { name: member.to_string(), kind, scalar });
+            operands.push(Operand { name: member.to_string(), kind, scalar, capacity });
             members.push(kept.print(&[member]));
         }
         opcodes.push(Described { name: name.text, operands, members });
@@ -252,11 +254,14 @@ impl Rows<'_> {
         let (path, name) = (kept.print(&row.path), kept.word(&row.name));
         let warnings = warnings(&compiled.warnings, &opcode, kept);
         let natives = natives::items(&compiled.natives, &path, kept);
+        let sites = operands.iter().enumerate().filter(|(_, operand)| operand.kind == OperandKind::Site);
+        let sites = sites.map(|(at, _)| natives::site_item(&path, number, at));
         if self.kinds.is_none() && compiled.template.uses_kinds() {
             self.kinds = Some(kinds::name(&row.path, number));
         }
         let template = print::template(&compiled.template, self.kinds.as_ref(), kept);
-        let arm = interpret::interpret(&path, &opcode, vocab, operators.as_ref(), &compiled.body, kept);
+        let op = (&path, number, &opcode);
+        let arm = interpret::interpret(op, vocab, operators.as_ref(), &compiled.body, kept);
         let fields = members.iter().enumerate().map(|(at, member)| {
             let local = format_ident!("operand{at}");
             quote!(#member: #local)
@@ -298,9 +303,11 @@ impl Rows<'_> {
                 reason = "written by a program, from a template that says where it is unsafe"
             )]
             const _: () = {
-                use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, template as __template};
+                use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, sites as __sites};
+                use ::azulejo::__private::core::ir::template as __template;
                 use ::azulejo::__private::core::{native as __native, vocab as __vocab};
                 use ::azulejo::__private::core::vocab::meaning as __meaning;
+                #(#sites)*
                 #natives
                 #said
                 // SAFETY: both are generated from the same checked template.

@@ -21,6 +21,17 @@ pub(super) fn name(number: usize) -> Ident {
     format_ident!("native{number}")
 }
 
+/// The name of the marker type for a site.
+fn site(operand: usize) -> Ident {
+    format_ident!("__Site{operand}")
+}
+
+/// The marker type for a site, an operand of this opcode.
+pub(super) fn site_item(op: &TokenStream, opcode: usize, operand: usize) -> TokenStream {
+    let name = site(operand);
+    quote!(type #name = __native::kind::site<#op, #opcode, #operand>;)
+}
+
 /// The Rust type in which an argument is passed: at least 32 bits, so that the callee never expects more bits than are defined.
 pub(super) fn passed(passing: Passing) -> Ident {
     let name = match passing {
@@ -101,6 +112,15 @@ pub(super) fn shown_at(place: Span) -> Span {
     Span::call_site().located_at(place)
 }
 
+/// Tokens with one span. If their hygiene were mixed, rustc would show the whole macro.
+pub(super) fn moved(tokens: &TokenStream, place: Span) -> TokenStream {
+    let of = |mut token: TokenTree| {
+        token.set_span(place);
+        token
+    };
+    tokens.clone().into_iter().map(of).collect()
+}
+
 /// The marker type for what is statically known of an argument.
 fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool, kept: &Kept) -> TokenStream {
     let place = shown_at(kept.span(arg.place));
@@ -109,13 +129,13 @@ fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool, kept: &Kept) -> Token
             let scalar = Ident::new(scalar.name(), place);
             quote_spanned!(place=> place<::core::primitive::#scalar>)
         }
+        true if let Leads::Site(at) = arg.leads => {
+            let mut site = site(at);
+            site.set_span(place);
+            return site.into_token_stream();
+        }
         true if arg.leads == Leads::To => {
-            // All tokens get the same hygiene. If they were mixed, rustc would show the whole macro.
-            let of = |mut token: TokenTree| {
-                token.set_span(place);
-                token
-            };
-            let op: TokenStream = op.clone().into_iter().map(of).collect();
+            let op = moved(op, place);
             quote_spanned!(place=> context<<#op as __bytecode::Bytecode>::Context>)
         }
         true if is_unsafe => quote_spanned!(place=> trusted),

@@ -7,7 +7,7 @@ use azulejo_core::vocab::{Sig, Type};
 use azulejo_lang::Token;
 use azulejo_lang::template::signs::{Sign, has_minus};
 use azulejo_lang::template::steps::{
-    Access, Code, FormulaTerm, Imm, Step, StepArguments, StepCallee, Template, ValueKind,
+    Access, Code, FormulaTerm, Imm, SiteOffset, Step, StepArguments, StepCallee, Template, ValueKind,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -170,6 +170,10 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
             let at = operand(*at);
             quote!(WindowLength { operand: #at })
         }
+        Step::SiteValue { operand: at, offset, ty: of } => {
+            let (at, offset, of) = (operand(*at), site_offset(offset, kept), ty(*of));
+            quote!(SiteValue { operand: #at, offset: #offset, ty: #of })
+        }
         Step::Call { .. } => call(step, kept),
         Step::Invoke { function, args, ret, effect } => {
             let (function, args) = (number(*function), arguments(args));
@@ -190,6 +194,20 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
             quote!(Jump { block: #block, args: #args })
         }
         _ => leaving(step, kept),
+    }
+}
+
+fn site_offset(offset: &SiteOffset, kept: &Kept) -> TokenStream {
+    match offset {
+        SiteOffset::Count => quote!(__sites::COUNT_OFFSET as u32),
+        SiteOffset::Field { number, case, field } => {
+            let (number, case, field) = (*number as usize, kept.print(case), kept.print(field));
+            quote! {
+                (__sites::CASES_OFFSET
+                    + #number * ::core::mem::size_of::<#case>()
+                    + ::core::mem::offset_of!(#case, #field)) as u32
+            }
+        }
     }
 }
 

@@ -111,13 +111,13 @@ impl<B: Bytecode> Function<B> {
         self.body.make()
     }
 
-    /// The bytecode, which must have been made.
-    #[inline(always)]
     /// The bytecode, if it was made.
     pub(crate) fn made_body(&self) -> Option<&Arc<Body<B>>> {
         self.body.get().and_then(Result::ok)
     }
 
+    /// The bytecode, which must have been made.
+    #[inline(always)]
     pub(crate) fn body(&self) -> &Arc<Body<B>> {
         match self.body.get() {
             Some(Ok(body)) => body,

@@ -1,0 +1,147 @@
+//! Sites: `cached`, which looks at the cases of a site, `case`, a field of the case at hand, and sites as arguments of calls.
+//!
+//! In: the words after the form's name. Out: a [`Typed`] tree, or an error. The condition and the body stand in the tree once. They are
+//! lowered once for each case that the site has room for.
+
+use super::ast::{Cached, CaseField, Kind, Typed};
+use super::check::{Checked, Checker, fail, wrong_count};
+use super::control::one_of;
+use super::signs::Sign;
+use crate::place::Place;
+use crate::sexpr::Sexpr;
+use crate::token::{Token, text};
+use azulejo_core::ir::bytecode::OperandKind;
+use azulejo_core::ir::graph::Effect;
+use azulejo_core::vocab::{Scalar, Type};
+
+/// The words of these forms.
+pub(super) const FORMS: [&str; 3] = ["cached", "cachedv", "case"];
+
+/// What `(case field)` is about: the innermost `cached` whose condition or body is being checked.
+pub(super) struct CaseAtHand {
+    number: usize,
+    site: usize,
+    case: Vec<Token>,
+}
+
+impl Checker<'_> {
+    /// Checks `(cached $site Struct condition body otherwise)`; `cachedv` is for what has no value.
+    pub(super) fn cached(
+        &mut self,
+        word: &str,
+        rest: &[Sexpr],
+        place: Place,
+        expect: Option<Scalar>,
+    ) -> Checked<Typed> {
+        let [site, case, condition, body, otherwise] = rest else {
+            let usage = "a site, the struct of its cases, a flag, what there is for a case of which it holds, and what otherwise";
+            return wrong_count(place, word, usage, rest);
+        };
+        let site = self.operand_of(Some(site), &[OperandKind::Site], "a `Site` operand", place)?;
+        let Sexpr::Word(path, _, named) = case else {
+            return fail(case.place(), "expected the struct of the site's cases");
+        };
+        self.is_told(&text(path), *named)?;
+        let number = self.n_cached;
+        self.n_cached += 1;
+        let is_value = word == "cached";
+        let arm = |checker: &mut Self, written: &Sexpr| match is_value {
+            true => checker.expression(written, expect),
+            false => checker.statement(written),
+        };
+        let (condition, body, looked) = self.perhaps(|checker| {
+            checker.cases.push(CaseAtHand { number, site, case: path.clone() });
+            let condition = checker.condition_for_each_case(condition)?;
+            let looked = checker.has_effect;
+            let body = arm(checker, body)?;
+            checker.cases.pop();
+            Ok((condition, body, looked))
+        })?;
+        let of_body = std::mem::replace(&mut self.has_effect, looked);
+        let otherwise = self.perhaps(|checker| arm(checker, otherwise))?;
+        let of_otherwise = self.has_effect;
+        self.has_effect = looked || of_body && !body.leaves || of_otherwise && !otherwise.leaves;
+        let choice = match is_value {
+            true => self.choice(word, condition, [body, otherwise], place, expect)?,
+            false => one_of(condition, [body, otherwise], place),
+        };
+        let Kind::If(condition, body, otherwise) = choice.kind else {
+            unreachable!("a choice is a conditional")
+        };
+        let (condition, body, otherwise) = (*condition, *body, *otherwise);
+        let cached = Cached { number, site, case: path.clone(), place: *named, condition, body, otherwise };
+        Ok(Typed { kind: Kind::Cached(Box::new(cached)), ..choice })
+    }
+
+    /// Checks the condition of a `cached`. For a later case it is computed again, behind the effects that it had for an earlier one.
+    fn condition_for_each_case(&mut self, written: &Sexpr) -> Checked<Typed> {
+        let (had_effect, n_natives) = (self.has_effect, self.natives.len());
+        let condition = self.flag(written)?;
+        if had_effect || !self.has_effect {
+            return Ok(condition);
+        }
+        self.natives.truncate(n_natives);
+        self.flag(written)
+    }
+
+    /// Checks `(case field)`.
+    pub(super) fn case_field(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
+        let [field] = rest else { return wrong_count(place, "case", "the name of a field", rest) };
+        let Some(CaseAtHand { number, site, case }) = self.cases.last() else {
+            return fail(
+                place,
+                "no case is at hand: `(case field)` stands in the condition or body of a `cached`",
+            );
+        };
+        let (Sexpr::Word(name, ..) | Sexpr::Literal(name, _)) = field else {
+            return fail(field.place(), "expected the name of a field of the case");
+        };
+        let scalar =
+            self.scalar_of_field(&text(case), &text(name), field.place(), ": a template cannot read it")?;
+        let (ty, sign) = (scalar.ty(), Sign::of(scalar));
+        let field = CaseField { cached: *number, site: *site, case: case.clone(), field: name.clone() };
+        Ok(Typed { kind: Kind::Case(field), ty, sign, leaves: false, is_loose: false, place })
+    }
+
+    /// The site, if an argument of a call is one.
+    pub(super) fn site_argument(&self, written: &Sexpr) -> Option<usize> {
+        let Sexpr::Operand(name, place) = written else { return None };
+        if self.is_declared(name) {
+            return None;
+        }
+        let at = self.find_operand(name, *place).ok()?;
+        (self.opcode.operands[at].kind == OperandKind::Site).then_some(at)
+    }
+
+    /// Checks a site as an argument of a call. `is_native` says that a native function is called, which makes `Cases` of it.
+    pub(super) fn site_passed(
+        &self,
+        at: usize,
+        [written, ty]: [&Sexpr; 2],
+        effect: Effect,
+        is_native: bool,
+    ) -> Checked<Typed> {
+        let (name, place) = (&self.opcode.operands[at].name, written.place());
+        if self.scalar(ty)? != Scalar::Ptr {
+            return fail(ty.place(), format!("a site is passed as `ptr`: `(carg ${name} ptr)`"));
+        }
+        if !is_native {
+            let message = "a function takes the `Cases` of a site, which are made on the way: name it, without a convention";
+            return fail(place, message);
+        }
+        if effect == Effect::Pure {
+            return fail(place, "a pure function only computes, and the cases of a site change");
+        }
+        let (ty, sign) = (Type::I64, Sign::Unsigned);
+        Ok(Typed { kind: Kind::Site(at), ty, sign, leaves: false, is_loose: false, place })
+    }
+}
+
+/// The error for a site that stands where a value is wanted.
+pub(super) fn no_value<T>(name: &str, place: Place) -> Checked<T> {
+    let message = format!(
+        "`${name}` is a site, no value: `(cached ${name} Case …)` looks at its cases, and `(carg ${name} ptr)` passes them to \
+         a function"
+    );
+    fail(place, message)
+}
