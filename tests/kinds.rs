@@ -439,3 +439,39 @@ fn formulas_may_have_operators_of_ones_own() {
     let [small] = <WithOwn as Semantics<0>>::TEMPLATE.kinds else { panic!("there is one") };
     assert_eq!([0x501, 0x502].map(|value| small.is.evaluate(vocab, value)), [Some(1), Some(0)]);
 }
+
+/// Kinds that break each law that can be tried.
+mod wrong {
+    use azulejo::prelude::*;
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    enum Op {
+        Box { dst: Out<u64>, a: In<i32> },
+        Return { a: In<u64> },
+    }
+
+    template! {
+        kinds u64 {
+            // Negative numbers are in boxes with all bits set above them.
+            small: i32 { is (eq (shr $box 32) 7) unbox (ucast $box i32) box (or (scast $value u64) (shl (const 7 u64) 32)) }
+            letter: u8 { is (eq (shr $box 32) 8) unbox (ucast $box u8) box (or (and (ucast $value u64) 127) (shl (const 8 u64) 32)) }
+            any: i8 { is (uge $box 0) unbox (ucast $box i8) box (ucast $value u64) }
+        }
+        Op::Box => (box small $a)
+        Op::Return => (return $a)
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    fn debug_builds_try_the_laws() {
+        let built = std::panic::catch_unwind(|| drop(Engine::<Op>::new()));
+        let message = *built.expect_err("they are broken").downcast::<String>().expect("it says how");
+        for broken in [
+            "kind `small`\", problem: \"the box of 0xffffffff, 0xffffffffffffffff, is not of the kind",
+            "kind `letter`\", problem: \"in the box of 0x80 is 0x0",
+            "kind `small`\", problem: \"the box of 0x0, 0x700000000, is of kind `any` too",
+        ] {
+            assert!(message.contains(broken), "{message}");
+        }
+    }
+}

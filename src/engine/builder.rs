@@ -10,7 +10,9 @@ use super::resolve::links;
 use super::stack::FrameStack;
 use super::tiers::{Tier, Tiers};
 use crate::inside::{Counts, Inside, Limits, Log};
+use azulejo_core::check::{self, Violation};
 use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::vocab::Vocabulary;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 
@@ -555,6 +557,7 @@ impl Builder {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn build<B: Bytecode>(mut self) -> Engine<B> {
+        debug_assert_eq!(broken_laws::<B>(), [], "kinds of values keep their laws");
         let inside = Inside::new(self.log, self.limits, self.times);
         // Limits count steps. The number of steps spent on stencils must not depend on what else the process has compiled.
         self.machine.set_own_stencils(inside.has_limits());
@@ -581,4 +584,10 @@ impl Builder {
             counts: Counts::new(B::OPCODES.len()),
         }
     }
+}
+
+/// The laws that the kinds of values of a bytecode type break.
+fn broken_laws<B: Bytecode>() -> Vec<Violation> {
+    let kinds = B::templates().iter().map(|template| template.kinds).find(|kinds| !kinds.is_empty());
+    check::kinds::laws(kinds.unwrap_or_default(), Vocabulary { extra: B::OPERATORS })
 }

@@ -4,10 +4,11 @@
 //! `template!`. For each kind there are three [`Formula`]s: whether a boxed value is of the kind, the value in a box of the kind, and the
 //! box of a value.
 //!
-//! **Invariant:** the author of a set of kinds promises three laws, on which `pass::kinds` relies.
+//! **Invariant:** the author of a set of kinds promises four laws, on which `pass::kinds` relies.
 //!
 //! - The box of a value is of its kind.
 //! - What is in the box of a value is this value. If both are NaNs, their bits may differ.
+//! - A word of a kind is the box of what is in it.
 //! - No boxed value is of two kinds.
 
 use super::template::Ref;

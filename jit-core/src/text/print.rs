@@ -247,11 +247,19 @@ fn head(out: &mut String, graph: &Graph, block: Block) -> fmt::Result {
 fn line(out: &mut String, (graph, note): Noted<'_>, node: Node) -> fmt::Result {
     out.push_str("    ");
     self::node(out, graph, node)?;
-    if let Some(note) = note(node) {
+    let kind = kind(graph, node).map(str::to_string);
+    for note in kind.into_iter().chain(note(node)) {
         write!(out, "  # {note}")?;
     }
     out.push('\n');
     Ok(())
+}
+
+/// The name of the kind of values that an operator is about.
+fn kind(graph: &Graph, node: Node) -> Option<&'static str> {
+    let data = graph.node(node);
+    let is_about_one = matches!(data.op, Op::IS | Op::UNBOX | Op::BOX);
+    is_about_one.then(|| graph.kinds.get(data.imm as usize).map(|kind| kind.name))?
 }
 
 /// Writes one node without a line break.
