@@ -209,7 +209,11 @@ fn every_tier_looks_at_the_cases() {
                 // The site has the shapes that come first, from the end of the list.
                 let known: Vec<u32> = shapes.iter().rev().copied().collect();
                 let mut four: Vec<u32> = Vec::new();
-                known.iter().for_each(|shape| if four.len() < 4 && !four.contains(shape) { four.push(*shape) });
+                known.iter().for_each(|shape| {
+                    if four.len() < 4 && !four.contains(shape) {
+                        four.push(*shape)
+                    }
+                });
                 let others = shapes.iter().filter(|shape| !four.contains(shape)).count();
                 let learned = if is_warm { 0 } else { four.len() };
                 assert_eq!(vm.slow as usize, learned + others, "{tier:?} {world:?} {is_warm}");
@@ -273,7 +277,11 @@ fn sites_of_one_opcode_and_of_several_are_apart() {
                 }
             }
             if world.len() <= 2 {
-                assert_eq!(vm.slow as usize, 4 * world.len(), "{tier:?}: each site has learned all shapes once");
+                assert_eq!(
+                    vm.slow as usize,
+                    4 * world.len(),
+                    "{tier:?}: each site has learned all shapes once"
+                );
             }
         }
     }
@@ -411,7 +419,9 @@ mod climbing {
     /// A function that moves what its own site knows, and was removed before.
     #[test]
     fn a_function_that_was_removed_forgets_too() {
-        for tier in [Tier::Interpreter, Tier::Baseline].into_iter().filter(|tier| tiers().any(|known| known == *tier)) {
+        for tier in
+            [Tier::Interpreter, Tier::Baseline].into_iter().filter(|tier| tiers().any(|known| known == *tier))
+        {
             let engine = Rc::new(Engine::<Op>::builder().up_to(tier).build::<Op>());
             let mut code = sum();
             code.insert(3, Op::Move { list: 0.into(), n: 1.into(), when: Imm(6) });

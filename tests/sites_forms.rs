@@ -57,26 +57,80 @@ template_macros! {
 #[bytecode(context = Vm)]
 enum Op {
     /// All fields in one number.
-    All { dst: Out<f64>, tag: In<u8>, cache: Site<Mixed, 3> },
+    All {
+        dst: Out<f64>,
+        tag: In<u8>,
+        cache: Site<Mixed, 3>,
+    },
     /// The fields as the integers that they are extended to.
-    Integers { dst: Out<i64>, tag: In<u8>, cache: Site<Mixed, 2> },
+    Integers {
+        dst: Out<i64>,
+        tag: In<u8>,
+        cache: Site<Mixed, 2>,
+    },
     /// A flag, by itself and as a condition.
-    Knows { dst: Out<u8>, tag: In<u8>, cache: Site<Mixed, 2> },
-    Branch { tag: In<u8>, cache: Site<Mixed, 2>, to: Label },
+    Knows {
+        dst: Out<u8>,
+        tag: In<u8>,
+        cache: Site<Mixed, 2>,
+    },
+    Branch {
+        tag: In<u8>,
+        cache: Site<Mixed, 2>,
+        to: Label,
+    },
     /// A loop in the body.
-    Steps { dst: InOut<i64>, tag: In<u8>, cache: Site<Mixed, 16> },
+    Steps {
+        dst: InOut<i64>,
+        tag: In<u8>,
+        cache: Site<Mixed, 16>,
+    },
     /// One site for another's case.
-    Both { dst: Out<i64>, tag: In<u8>, key: In<u16>, outer: Site<Mixed, 2>, inner: Site<Pair, 3> },
+    Both {
+        dst: Out<i64>,
+        tag: In<u8>,
+        key: In<u16>,
+        outer: Site<Mixed, 2>,
+        inner: Site<Pair, 3>,
+    },
     /// Ways that leave.
-    Leave { dst: Out<i64>, tag: In<u8>, cache: Site<Mixed, 2>, to: Label },
-    Second { dst: Out<i64>, key: In<u16>, cache: Site<Pair, 1> },
+    Leave {
+        dst: Out<i64>,
+        tag: In<u8>,
+        cache: Site<Mixed, 2>,
+        to: Label,
+    },
+    Second {
+        dst: Out<i64>,
+        key: In<u16>,
+        cache: Site<Pair, 1>,
+    },
     /// A site before the operand that decides, and one that nobody looks at.
-    Last { a: InOut<i64>, unused: Site<u64, 1>, cache: Site<Pair, 2> },
-    Popped { value: Pop<u16>, cache: Site<Pair, 2>, result: Push<i64> },
-    Push { value: Imm<u16>, result: Push<u16> },
-    Take { dst: Out<i64>, value: Pop<i64> },
-    Number { dst: Out<i64>, value: Imm<i64> },
-    Return { a: In<u64> },
+    Last {
+        a: InOut<i64>,
+        unused: Site<u64, 1>,
+        cache: Site<Pair, 2>,
+    },
+    Popped {
+        value: Pop<u16>,
+        cache: Site<Pair, 2>,
+        result: Push<i64>,
+    },
+    Push {
+        value: Imm<u16>,
+        result: Push<u16>,
+    },
+    Take {
+        dst: Out<i64>,
+        value: Pop<i64>,
+    },
+    Number {
+        dst: Out<i64>,
+        value: Imm<i64>,
+    },
+    Return {
+        a: In<u64>,
+    },
 }
 
 template! {
@@ -292,7 +346,8 @@ fn loops_and_ways_that_leave() {
 
 #[test]
 fn one_cached_in_another() {
-    let both = Op::Both { dst: 0.into(), tag: 1.into(), key: 2.into(), outer: Site::new(), inner: Site::new() };
+    let both =
+        Op::Both { dst: 0.into(), tag: 1.into(), key: 2.into(), outer: Site::new(), inner: Site::new() };
     compare(&one(both), |known, tag, key| {
         if !known.mixed.iter().any(|case| case.tag == tag) {
             return known.of_mixed(2, tag, |_| false, |_| 0);

@@ -193,7 +193,8 @@ fn capacity(written: &GenericArgument) -> syn::Result<u16> {
         _ => None,
     };
     let Some(number) = number else {
-        let message = "write the number itself: a template has code for each case, and no macro knows what this is";
+        let message =
+            "write the number itself: a template has code for each case, and no macro knows what this is";
         return Err(Error::new(written.span(), message));
     };
     match number.base10_parse() {

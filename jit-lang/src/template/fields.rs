@@ -103,8 +103,9 @@ impl Checker<'_> {
         match fields.iter().find(|(known, _)| known == name) {
             Some((_, Told::Scalar(scalar))) => Ok(*scalar),
             Some((_, Told::Other(ty))) => {
-                let message =
-                    format!("`{name}` is `{ty}`, which is not called like a number or a raw pointer{instead}");
+                let message = format!(
+                    "`{name}` is `{ty}`, which is not called like a number or a raw pointer{instead}"
+                );
                 fail(place, message)
             }
             None => {

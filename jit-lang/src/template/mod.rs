@@ -71,8 +71,9 @@ pub fn compile(
     };
     let Some(template) = lower::lower(&body, &opcode.operands) else {
         let name = &opcode.name;
-        let message =
-            format!("`{name}` becomes too long: what stands in a `cached` is there once for each case, and so on");
+        let message = format!(
+            "`{name}` becomes too long: what stands in a `cached` is there once for each case, and so on"
+        );
         return Err(Error::new(row.name.place, message));
     };
     let warnings = aliasing::warnings(opcode, &body);

@@ -34,8 +34,7 @@ impl Checker<'_> {
         expect: Option<Scalar>,
     ) -> Checked<Typed> {
         let [site, case, condition, body, otherwise] = rest else {
-            let usage =
-                "a site, the struct of its cases, a flag, what there is for a case of which it holds, and what otherwise";
+            let usage = "a site, the struct of its cases, a flag, what there is for a case of which it holds, and what otherwise";
             return wrong_count(place, word, usage, rest);
         };
         let site = self.operand_of(Some(site), &[OperandKind::Site], "a `Site` operand", place)?;
@@ -89,7 +88,10 @@ impl Checker<'_> {
     pub(super) fn case_field(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let [field] = rest else { return wrong_count(place, "case", "the name of a field", rest) };
         let Some(CaseAtHand { number, site, case }) = self.cases.last() else {
-            return fail(place, "no case is at hand: `(case field)` stands in the condition or body of a `cached`");
+            return fail(
+                place,
+                "no case is at hand: `(case field)` stands in the condition or body of a `cached`",
+            );
         };
         let (Sexpr::Word(name, ..) | Sexpr::Literal(name, _)) = field else {
             return fail(field.place(), "expected the name of a field of the case");

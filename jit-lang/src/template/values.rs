@@ -40,8 +40,7 @@ impl Checker<'_> {
                 true => format!("; the macro is `^{word}`"),
                 false => {
                     let of_kinds = if self.kinds.boxed.is_some() { &FORMS[..] } else { &[] };
-                    let has_site =
-                        self.opcode.operands.iter().any(|operand| operand.kind == Operand::Site);
+                    let has_site = self.opcode.operands.iter().any(|operand| operand.kind == Operand::Site);
                     let of_sites = if has_site { &sites::FORMS[..] } else { &[] };
                     let forms = ["let:", "letv:", "window", "length"];
                     let forms = forms.iter().chain(of_kinds).chain(of_sites).copied();

@@ -202,7 +202,8 @@ impl Writer<'_> {
         let written = self.kept.print(&cached.case);
         let place = super::natives::shown_at(self.kept.span(cached.place));
         let (op, opcode, operand) = (super::natives::moved(self.path, place), self.number, cached.site);
-        let has = quote_spanned!(place=> let () = <#op as __bytecode::HasSite<#opcode, #operand, #written>>::HAS;);
+        let has =
+            quote_spanned!(place=> let () = <#op as __bytecode::HasSite<#opcode, #operand, #written>>::HAS;);
         let (condition, body) = (self.expression(&cached.condition), self.expression(&cached.body));
         let otherwise = self.expression(&cached.otherwise);
         quote! {
