@@ -464,8 +464,9 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
 fn sites(opcode: &Opcode<'_>) -> TokenStream {
     let sites = opcode.operands.iter().enumerate().filter_map(|(number, operand)| {
         let (number, (case, capacity)) = (number as u8, operand.site.as_ref()?);
-        let capacity = *capacity as usize;
-        Some(quote!((#number, __bytecode::Site::<#case, #capacity>::INFO)))
+        let capacity = *capacity as u32;
+        let info = quote_spanned!(case.span()=> __bytecode::SiteInfo::of::<#case>(#capacity));
+        Some(quote!((#number, #info)))
     });
     quote!(&[#(#sites),*])
 }

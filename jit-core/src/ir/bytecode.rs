@@ -172,7 +172,7 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     message = "a case of this site is no `{Case}`",
     label = "a case is what the enum says: `Site<Case, …>`"
 )]
-pub trait HasSite<const OPCODE: usize, const OPERAND: usize, Case: Copy + 'static> {
+pub trait HasSite<const OPCODE: usize, const OPERAND: usize, Case> {
     /// Makes rustc check it.
     const HAS: () = ();
 }

@@ -33,17 +33,6 @@ pub struct Site<T, const N: usize> {
     case: PhantomData<fn() -> T>,
 }
 
-impl<T: Copy + 'static, const N: usize> Site<T, N> {
-    /// The description of such an operand.
-    #[doc(hidden)]
-    pub const INFO: SiteInfo = {
-        assert!(N > 0, "a site has room for at least one case");
-        assert!(N <= MAX_CASES, "a site has room for at most 16 cases");
-        assert!(align_of::<T>() <= size_of::<u64>(), "the alignment of a case is at most that of a u64");
-        SiteInfo { case_type: TypeId::of::<T>, case_bytes: size_of::<T>() as u32, capacity: N as u32 }
-    };
-}
-
 impl<T, const N: usize> Site<T, N> {
     /// The operand of a bytecode that is not part of a function yet.
     pub const fn new() -> Self {
@@ -113,6 +102,18 @@ pub const CASES_OFFSET: usize = size_of::<Header>();
 const _: () = assert!(CASES_OFFSET.is_multiple_of(size_of::<u64>()), "cases are aligned");
 
 impl SiteInfo {
+    /// The description of a site with this type of cases.
+    ///
+    /// # Panics
+    ///
+    /// If such cases cannot be in a site.
+    #[doc(hidden)]
+    pub const fn of<Case: Copy + 'static>(capacity: u32) -> SiteInfo {
+        assert!(0 < capacity && capacity as usize <= MAX_CASES, "a site has room for 1 to 16 cases");
+        assert!(align_of::<Case>() <= size_of::<u64>(), "the alignment of a case is at most that of a u64");
+        SiteInfo { case_type: TypeId::of::<Case>, case_bytes: size_of::<Case>() as u32, capacity }
+    }
+
     fn words(&self) -> usize {
         (CASES_OFFSET + self.case_bytes as usize * self.capacity as usize).div_ceil(size_of::<u64>())
     }

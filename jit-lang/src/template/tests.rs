@@ -1,5 +1,7 @@
 //! Templates lexed from text: their compiled form, and the errors in wrong ones.
 
+mod cached;
+
 use super::ast::{Opcode, Operand};
 use super::steps::{FormulaTerm, Imm, Step, StepArguments, StepCallee, Template};
 use super::{Compiled, Kinds, Source, compile};
@@ -35,10 +37,16 @@ fn opcode(written: &str) -> (Opcode, bool) {
     (Opcode { name: name.text, place: Place::NOWHERE, operands }, stores_itself)
 }
 
+/// The structs whose fields are known.
+const STRUCTS: &str = "struct { Field } { shape: u32, offset: i16, scale: f64, name: \"String\", }";
+
+/// An opcode with a site.
+const GET: &str = "Get { dst: Out<u64>, t: In<u64>, shape: In<u32>, cache: Site<3> }";
+
 /// Compiles the row of an opcode; macros and kinds may follow the row.
 fn compiled(written: &str, row: &str) -> Result<Compiled, Error> {
     let (mut opcode, stores_itself) = opcode(written);
-    let head = format!("Op::{}{} => ", opcode.name, if stores_itself { "!" } else { "" });
+    let head = format!("{STRUCTS} Op::{}{} => ", opcode.name, if stores_itself { "!" } else { "" });
     let moved = |place: u32| place.saturating_sub(head.len() as u32);
     let back = |Error { place: Place { first, last }, message }| Error {
         place: Place { first: moved(first), last: moved(last) },
@@ -407,7 +415,7 @@ fn steps_use_what_is_there() {
 
 #[test]
 fn no_text_makes_the_compiler_panic() {
-    const WORDS: [&str; 48] = [
+    const WORDS: [&str; 54] = [
         "(",
         ")",
         "$a",
@@ -436,7 +444,7 @@ fn no_text_makes_the_compiler_panic() {
         "set",
         "call",
         "arglist",
-        "carg",
+        "ptr",
         "within",
         "slow",
         "throws",
@@ -456,6 +464,17 @@ fn no_text_makes_the_compiler_panic() {
         "number",
         "nil",
         "f64",
+        "cached",
+        "cachedv",
+        "(case offset)",
+        "$cache",
+        "Field",
+        "carg",
+    ];
+    const OF_SITES: [&str; 3] = [
+        "unsafe (cached $cache Field (eq $shape (case shape)) (load (add $t (scast (case offset) i64)) u64) (slow get (arglist (carg $cache ptr)) u64))",
+        "(cached $cache Field (all (nz $t) (lt (case scale) 1.5)) (cached $cache Field (nz (case offset)) $t 1) (ucast $shape u64))",
+        "(do (cachedv $cache Field (any (nz $t) (nz (slow (case offset)))) (dov (mark a) (when (nz $t) (branch (label a)))) (trap 1)) 2)",
     ];
     const OF_KINDS: [&str; 4] = [
         "(as (($a number) ($x int (add $a $b))) (box number (add $a (stof $x f64))) (box int 1))",
@@ -468,7 +487,10 @@ fn no_text_makes_the_compiler_panic() {
         let written = "Add { dst: Out<u64>, a: In<u64>, b: In<u64> }".to_string();
         all.push((written, format!("{row} {KINDS}")));
     }
-    for round in 0..6000 {
+    for row in OF_SITES.repeat(all.len() / 8) {
+        all.push((GET.to_string(), row.to_string()));
+    }
+    for round in 0..8000 {
         let mut random = Random::new(round);
         let (written, row) = &all[random.below(all.len())];
         let mut row = row.clone();
@@ -499,5 +521,5 @@ fn no_text_makes_the_compiler_panic() {
             Err(_) => panic!("round {round} panics with:\n{written} => {row}"),
         }
     }
-    assert!((100..6000).contains(&n_right), "{n_right} are right");
+    assert!((100..8000).contains(&n_right), "{n_right} are right");
 }
