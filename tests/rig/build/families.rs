@@ -11,6 +11,7 @@ pub(crate) fn families() -> Vec<Opcode> {
     cells(&mut opcodes);
     tagged(&mut opcodes);
     boxed(&mut opcodes);
+    memos(&mut opcodes);
     regions(&mut opcodes);
     opcodes
 }
@@ -186,6 +187,54 @@ fn boxed(opcodes: &mut Vec<Opcode>) {
             ..Opcode::default()
         });
     }
+}
+
+/// Sites that remember the results of functions of one argument. What is remembered is always true, so a program does the same
+/// whatever its sites have learned.
+fn memos(opcodes: &mut Vec<Opcode>) {
+    let slow =
+        |key: &str, site: &str| format!("(slow memo (arglist (carg {key} i64) (carg ${site} ptr)) i64)");
+    let mut memo = |name: &str, dst: &str, sites: &[(&str, usize)], template: String| {
+        let mut fields = vec![field("dst", "Out", dst), field("a", "In", "i64"), field("b", "In", "i64")];
+        fields.extend(sites.iter().map(|(name, room)| (name.to_string(), format!("Site<Memo, {room}>"))));
+        opcodes.push(Opcode { name: format!("BoxedMemo{name}"), fields, template, ..Opcode::default() });
+    };
+    let seen = [("seen", 3)];
+    let look = |key: &str, body: &str, otherwise: &str| {
+        format!("(cached $seen Memo (eq {key} (case key)) {body} {otherwise})")
+    };
+    memo(
+        "Any",
+        "i64",
+        &seen,
+        look("$a", "(add (case value) $b)", &format!("(add {} $b)", slow("$a", "seen"))),
+    );
+    let small = look("$key", "(case value)", &slow("$key", "seen"));
+    memo("Small", "i64", &seen, format!("(do (discard $b) (let: (($key (and $a 3))) {small}))"));
+    let float = look("$key", "(case x)", &format!("(stof {} f64)", slow("$key", "seen")));
+    memo("Float", "f64", &seen, format!("(do (discard $b) (let: (($key (and $a 1))) {float}))"));
+    let odd = look("$key", "(ucast (case odd) i64)", &format!("(and {} 1)", slow("$key", "seen")));
+    memo("Odd", "i64", &seen, format!("(do (discard $b) (let: (($key (and $a 7))) {odd}))"));
+    // What the first site does not remember, the second one may.
+    let second = format!("(cached $again Memo (eq $key (case key)) (case value) {})", slow("$key", "again"));
+    let twice =
+        format!("(do (discard $b) (let: (($key (and $a 3))) {}))", look("$key", "(case value)", &second));
+    memo("Twice", "i64", &[("seen", 2), ("again", 1)], twice);
+    let jump = format!(
+        "(letv: (($key (and $a 3))) (cachedv $seen Memo (eq $key (case key)) (when (lt (case value) 0) (branch $to)) \
+         (when (lt {} 0) (branch $to))))",
+        slow("$key", "seen")
+    );
+    opcodes.push(Opcode {
+        name: "BoxedMemoJump".into(),
+        fields: vec![
+            field("a", "In", "i64"),
+            ("seen".into(), "Site<Memo, 2>".into()),
+            ("to".into(), "Label".into()),
+        ],
+        template: jump,
+        ..Opcode::default()
+    });
 }
 
 /// Accesses at addresses in either of two regions, mostly in the first. Each bounds check takes two comparisons.

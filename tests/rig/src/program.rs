@@ -389,7 +389,8 @@ impl<'a> Maker<'a> {
         match info.kind {
             OperandKind::In => self.register(ty, true),
             OperandKind::Out | OperandKind::InOut => self.register(ty, false),
-            OperandKind::Pop | OperandKind::Push => 0,
+            // Sites have no number: each bytecode has its own.
+            OperandKind::Pop | OperandKind::Push | OperandKind::Site => 0,
             OperandKind::Imm if info.name == FUNCTION => self.function(),
             OperandKind::Imm => self.constant(info.scalar.unwrap_or(Scalar::I64)),
             OperandKind::Label => self.target(at),
@@ -401,7 +402,6 @@ impl<'a> Maker<'a> {
                 }
                 first | (count as u64) << 32
             }
-            OperandKind::Site => unreachable!("no opcode of the rig has a site"),
             OperandKind::Regs | OperandKind::RegsMut => {
                 let first = self.random.below(INTS as usize);
                 let count = self.random.below(INTS as usize - first);

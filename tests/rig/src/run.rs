@@ -16,6 +16,7 @@ use azulejo_code::call::{CallCell, Outcome};
 use azulejo_code::status::{RawStatus, Status};
 use azulejo_code::{Compiled, Compiler};
 use azulejo_core::check::temporaries::temporaries;
+use azulejo_core::ir::sites::{SiteSnapshot, Sites};
 use azulejo_core::ir::slow_paths::{NO_SLOW_PATHS, SlowPaths};
 use azulejo_core::pass::Observer;
 use azulejo_core::pass::build::{FunctionSource, Linkage};
@@ -23,6 +24,7 @@ use azulejo_core::random::Random;
 use azulejo_core::verify::{Function, Shape};
 use azulejo_core::vocab::Vocabulary;
 use std::cell::Cell;
+use std::sync::OnceLock;
 
 /// Runs a program on where its code was left.
 ///
@@ -162,12 +164,16 @@ pub struct Verified {
     compiled_paths: SlowPaths,
     /// The slow paths that have run in baseline code.
     slow_paths: SlowPaths,
+    /// What its bytecodes have learned, and what they had learned when the optimizer first asked. Some programs let code read it when
+    /// it runs.
+    sites: Sites,
+    snapshot: OnceLock<Option<SiteSnapshot>>,
 }
 
 impl Verified {
     /// `None` if verification refuses the program, or if a temporary is read again.
     pub fn new(program: &Program) -> Option<Verified> {
-        let code = program.code();
+        let mut code = program.code();
         let shape = verify(&code.ops, &code.labels, program.registers).ok()?;
         temporaries(&code.ops, &code.labels, &shape, program.temporaries).ok()?;
         let arguments = program.registers.min(N_REGISTERS);
@@ -177,12 +183,28 @@ impl Verified {
         (0..code.ops.len() as u32)
             .filter(|at| at.wrapping_mul(0x9e37_79b9) >> 30 != 0)
             .for_each(|at| compiled_paths.note(at));
-        Some(Verified { code, registers, arguments, temporaries, shape, compiled_paths, slow_paths })
+        let (sites, snapshot) = (Sites::of(&mut code.ops, &slow_paths), OnceLock::new());
+        Some(Verified {
+            code,
+            registers,
+            arguments,
+            temporaries,
+            shape,
+            compiled_paths,
+            slow_paths,
+            sites,
+            snapshot,
+        })
     }
 
     /// Declares that the function is called with at most as many arguments as this start has.
     pub fn starting_with(self, start: &Start) -> Verified {
         Verified { arguments: self.arguments.min(start.registers.len() as u32), ..self }
+    }
+
+    fn snapshot(&self) -> &Option<SiteSnapshot> {
+        let is_wanted = !self.code.ops.len().is_multiple_of(3);
+        self.snapshot.get_or_init(|| self.sites.snapshot().filter(|_| is_wanted))
     }
 
     /// The source for the optimizer. With guards, accesses may fault.
@@ -200,7 +222,7 @@ impl Verified {
             arguments: Some(self.arguments),
             functions,
             slow_paths: Some(&self.compiled_paths),
-            sites: None,
+            sites: self.snapshot().as_ref(),
             call_entry: None,
         }
     }
