@@ -168,6 +168,7 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
 /// An opcode's `Site` operand has cases of this type. Implemented by `#[derive(Bytecode)]` only.
 ///
 /// The type is a parameter, since it may be less public than the enum.
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "a case of this site is no `{Case}`",
     label = "a case is what the enum says: `Site<Case, …>`"
