@@ -99,8 +99,7 @@ fn table(core: &TokenStream, function: &str, n_opcodes: usize) -> TokenStream {
 
 fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) -> TokenStream {
     let core = quote!(::azulejo::__private::core);
-    let name = &input.ident;
-    let context = &attributes.context;
+    let (name, context) = (&input.ident, &attributes.context);
     let operators = match &attributes.operators {
         Some(path) => quote!(#path::ROWS),
         None => quote!(&[]),

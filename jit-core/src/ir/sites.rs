@@ -102,7 +102,7 @@ pub struct SiteInfo {
 }
 
 /// The start of a site's memory. The cases follow.
-#[repr(C)]
+#[repr(C, align(8))]
 struct Header {
     /// How many cases there are.
     count: Cell<u32>,
@@ -452,10 +452,11 @@ impl SiteSnapshot {
             return None;
         }
         let mut value = [0; size_of::<u64>()];
+        let before = if cfg!(target_endian = "big") { size_of::<u64>() - bytes as usize } else { 0 };
         // SAFETY: the bytes are in the list, and have values.
         unsafe {
             let from = self.words.as_ptr().cast::<u8>().add(at);
-            from.copy_to_nonoverlapping(value.as_mut_ptr(), bytes as usize);
+            from.copy_to_nonoverlapping(value[before..].as_mut_ptr(), bytes as usize);
         }
         Some(u64::from_ne_bytes(value))
     }
