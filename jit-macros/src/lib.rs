@@ -20,7 +20,8 @@ use proc_macro::TokenStream;
 ///
 /// Each variant is an opcode, each field an operand: `In<T>`, `Out<T>` and `InOut<T>` VM registers, `Pop<T>` and
 /// `Push<T>` on the operand stack, `Imm<T>` constants, `Label` and `Labels` to jump to, `Regs` and `RegsMut` for
-/// runs of registers. `T` is an integer or float of up to 64 bits or a raw pointer.
+/// runs of registers. `T` is an integer or float of up to 64 bits or a raw pointer. `Site<Case, N>` is memory of the bytecode for what
+/// it learns: up to `N` cases of a plain struct.
 /// `#[bytecode(context = Vm)]` sets the type that `(tc)` points to, and `#[bytecode(operators = my_ops)]` selects the operators
 /// of `operators!` that the templates use.
 ///

@@ -11,7 +11,24 @@ use azulejo_core::ir::sites::Sites;
 impl<B: Bytecode> Engine<B> {
     /// Removes the cases of this type, from the sites of all functions, for which a function returns false: those of an object that
     /// has died, or of a shape that has changed. What the optimizer has made of those functions is discarded. Calls that are
-    /// running such code go on in it until they leave it.
+    /// running such code go on in it until they leave it, with the cases that there were.
+    ///
+    /// ```
+    #[doc = include_str!("learning.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let f = engine.define("f", code, 1)?;
+    /// // The square of 3 is learned, and then that of 4.
+    /// for (n, slow) in [(3u64, 1), (3, 1), (4, 2), (3, 2)] {
+    ///     assert_eq!(engine.call::<_, u64>(f, &mut vm, (n,))?, n * n);
+    ///     assert_eq!(vm.slow, slow);
+    /// }
+    /// engine.retain_cases(|case: &Square| case.of != 3);
+    /// for (n, slow) in [(4u64, 2), (3, 3)] {
+    ///     assert_eq!(engine.call::<_, u64>(f, &mut vm, (n,))?, n * n);
+    ///     assert_eq!(vm.slow, slow);
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn retain_cases<T: Copy + 'static>(&self, mut keeps: impl FnMut(&T) -> bool) {
         self.update_sites(|sites| {
             // All sites of a function are looked at.
@@ -20,6 +37,17 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Removes all cases from the sites of all functions, as [`retain_cases`](Self::retain_cases) does.
+    ///
+    /// ```
+    #[doc = include_str!("learning.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let f = engine.define("f", code, 1)?;
+    /// assert_eq!(engine.call::<_, u64>(f, &mut vm, (3u64,))?, 9);
+    /// engine.clear_sites();
+    /// assert_eq!(engine.call::<_, u64>(f, &mut vm, (3u64,))?, 9);
+    /// assert_eq!(vm.slow, 2);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn clear_sites(&self) {
         self.update_sites(Sites::clear);
     }

@@ -154,8 +154,8 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     ///
     /// # Safety
     ///
-    /// The code must have been verified, the frame must have the number of slots that `verify` returned, and the context must
-    /// be valid for the whole run.
+    /// The code must have been verified, the frame must have the number of slots that `verify` returned, the context must
+    /// be valid for the whole run, and so must the sites whose addresses are in the code.
     unsafe fn interpret(
         code: &[Self],
         machine: &Machine<'_, Self::Context>,
@@ -168,6 +168,7 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
 /// An opcode's `Site` operand has cases of this type. Implemented by `#[derive(Bytecode)]` only.
 ///
 /// The type is a parameter, since it may be less public than the enum.
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "a case of this site is no `{Case}`",
     label = "a case is what the enum says: `Site<Case, …>`"

@@ -19,13 +19,18 @@ use core::mem::{MaybeUninit, offset_of};
 use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The memory of one bytecode: room for `N` cases of type `T`. The engine puts the address in when the function is defined.
+/// The memory of one bytecode: room for `N` cases of type `T`, of which there are none at first. `T` is a plain struct, and `N` a number
+/// from 1 to 16.
+///
+/// The operand of a bytecode that is not part of a function yet is nothing. The engine puts the address in when the function is
+/// defined, so that each bytecode of each function has cases of its own.
 ///
 /// ```
 /// # use azulejo_core::ir::bytecode as azulejo;
 /// use azulejo::Site;
 /// let cache: Site<u64, 4> = Site::new();
 /// assert_eq!(cache, Site::default());
+/// assert_eq!(format!("{cache:?}"), "site of 4");
 /// ```
 #[repr(transparent)]
 pub struct Site<T, const N: usize> {
@@ -35,6 +40,19 @@ pub struct Site<T, const N: usize> {
 
 impl<T, const N: usize> Site<T, N> {
     /// The operand of a bytecode that is not part of a function yet.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// use azulejo::{Out, Site};
+    ///
+    /// enum Op {
+    ///     GetField { dst: Out<u64>, cache: Site<(u32, u32), 4> },
+    /// }
+    ///
+    /// let op = Op::GetField { dst: 0.into(), cache: Site::new() };
+    /// # let Op::GetField { dst, cache } = op;
+    /// # assert_eq!((dst.index, cache), (0, Site::default()));
+    /// ```
     pub const fn new() -> Self {
         Site { address: 0, case: PhantomData }
     }
@@ -84,7 +102,7 @@ pub struct SiteInfo {
 }
 
 /// The start of a site's memory. The cases follow.
-#[repr(C)]
+#[repr(C, align(8))]
 struct Header {
     /// How many cases there are.
     count: Cell<u32>,
@@ -119,7 +137,34 @@ impl SiteInfo {
     }
 }
 
-/// The cases of one site.
+/// The cases of one site, as a function takes them to which a template passes the site: `(carg $cache ptr)`.
+///
+/// Code that runs may be older than a case, and so ask for what is there already. A function that adds a case looks first.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// # use azulejo_core::ir::sites::{SiteInfo, Sites};
+/// use azulejo::Cases;
+///
+/// #[derive(Clone, Copy)]
+/// struct Field {
+///     shape: u32,
+///     offset: u32,
+/// }
+///
+/// /// Where a field is in objects of a shape.
+/// fn field(shape: u32, cases: Cases<'_, Field>) -> u32 {
+///     let offset = 8 * shape; // found in the table of the shape
+///     if cases.iter().all(|case| case.shape != shape) {
+///         cases.add(Field { shape, offset });
+///     }
+///     offset
+/// }
+/// # Sites::alone(&[SiteInfo::of::<Field>(2)]).of_type::<Field>().for_each(|cases| {
+/// #     assert_eq!([1, 2, 2, 3].map(|shape| field(shape, cases)), [8, 16, 16, 24]);
+/// #     assert_eq!(cases.iter().map(|case| case.offset).collect::<Vec<_>>(), [8, 16]);
+/// # });
+/// ```
 #[derive(Clone, Copy)]
 pub struct Cases<'a, T> {
     header: &'a Header,
@@ -148,28 +193,89 @@ impl<'a, T: Copy> Cases<'a, T> {
     }
 
     /// How many cases there are.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// # use azulejo_core::ir::sites::{SiteInfo, Sites};
+    /// # use azulejo::Cases;
+    /// fn learn(cases: Cases<'_, u64>) {
+    ///     cases.add(7);
+    ///     assert_eq!(cases.len(), 1);
+    /// }
+    /// # Sites::alone(&[SiteInfo::of::<u64>(2)]).of_type().for_each(learn);
+    /// ```
     pub fn len(self) -> usize {
         self.header.count.get() as usize
     }
 
     /// Whether there are no cases.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// # use azulejo_core::ir::sites::{SiteInfo, Sites};
+    /// # use azulejo::Cases;
+    /// fn learn(cases: Cases<'_, u64>) {
+    ///     assert!(cases.is_empty());
+    ///     cases.add(7);
+    ///     assert!(!cases.is_empty());
+    /// }
+    /// # Sites::alone(&[SiteInfo::of::<u64>(2)]).of_type().for_each(learn);
+    /// ```
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
     /// Whether there is no room for another case.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// # use azulejo_core::ir::sites::{SiteInfo, Sites};
+    /// # use azulejo::Cases;
+    /// /// Of a `Site<u64, 2>`.
+    /// fn learn(cases: Cases<'_, u64>) {
+    ///     assert!(cases.add(7) && !cases.is_full());
+    ///     assert!(cases.add(8) && cases.is_full());
+    /// }
+    /// # Sites::alone(&[SiteInfo::of::<u64>(2)]).of_type().for_each(learn);
+    /// ```
     pub fn is_full(self) -> bool {
         self.header.count.get() == self.header.capacity
     }
 
-    /// The cases in order.
+    /// The cases in order. Those that are added meanwhile are not among them.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// # use azulejo_core::ir::sites::{SiteInfo, Sites};
+    /// # use azulejo::Cases;
+    /// fn learn(cases: Cases<'_, u64>) {
+    ///     cases.add(7);
+    ///     cases.add(8);
+    ///     assert_eq!(cases.iter().collect::<Vec<u64>>(), [7, 8]);
+    /// }
+    /// # Sites::alone(&[SiteInfo::of::<u64>(2)]).of_type().for_each(learn);
+    /// ```
     pub fn iter(self) -> impl Iterator<Item = T> + use<'a, T> {
         // SAFETY: so many cases are there.
         (0..self.len()).map(move |at| unsafe { (*self.first.add(at)).get() })
     }
 
-    /// Adds a case behind the others. Returns whether there was room. If there was, the slow path that calls this counts as one that has
-    /// not run: the next time the bytecode has a quick way for this case.
+    /// Adds a case behind the others. Returns whether there was room.
+    ///
+    /// If there was, the slow path of the bytecode counts as one that has not run: the next time there is a quick way for this case, and
+    /// the optimizer leaves the slow path out. If there was not, it has run, and the optimizer compiles it.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// # use azulejo_core::ir::sites::{SiteInfo, Sites};
+    /// # use azulejo::Cases;
+    /// /// Of a `Site<u64, 2>`.
+    /// fn learn(cases: Cases<'_, u64>) {
+    ///     assert_eq!([7, 8, 9].map(|case| cases.add(case)), [true, true, false]);
+    ///     assert_eq!(cases.iter().collect::<Vec<u64>>(), [7, 8]);
+    /// }
+    /// # Sites::alone(&[SiteInfo::of::<u64>(2)]).of_type().for_each(learn);
+    /// ```
     pub fn add(self, case: T) -> bool {
         if self.is_full() {
             return false;
@@ -184,8 +290,24 @@ impl<'a, T: Copy> Cases<'a, T> {
         true
     }
 
-    /// Keeps the cases for which a function returns true, in their order. Returns whether any was removed. Code of the optimizer
-    /// does not notice: it must be discarded where a removed case is not true any more.
+    /// Keeps the cases for which a function returns true, in their order. Returns whether any was removed.
+    ///
+    /// Code of the optimizer does not notice. So this is for cases that are not wanted any more; where one is not true any more, the engine
+    /// has to discard code as well, and does so if it is asked to retain cases.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// # use azulejo_core::ir::sites::{SiteInfo, Sites};
+    /// # use azulejo::Cases;
+    /// fn learn(cases: Cases<'_, u64>) {
+    ///     cases.add(7);
+    ///     cases.add(8);
+    ///     assert!(cases.retain(|case| *case == 8));
+    ///     assert!(!cases.retain(|case| *case == 8));
+    ///     assert_eq!(cases.iter().collect::<Vec<u64>>(), [8]);
+    /// }
+    /// # Sites::alone(&[SiteInfo::of::<u64>(2)]).of_type().for_each(learn);
+    /// ```
     pub fn retain(self, mut keeps: impl FnMut(&T) -> bool) -> bool {
         let before = self.len();
         let mut kept = 0;
@@ -223,55 +345,77 @@ impl fmt::Debug for Sites {
 impl Sites {
     /// Makes the sites of this code, without cases, and puts their addresses into its operands.
     pub fn of<B: Bytecode>(code: &mut [B], slow_paths: &SlowPaths) -> Sites {
-        let mut list = Vec::new();
         if B::SITES.is_empty() {
-            return Sites { memory: Vec::new(), list };
+            return Sites::alone(&[]);
         }
-        let mut n_words = 0;
-        for op in &*code {
-            for (_, info) in B::SITES[op.opcode()] {
-                list.push((n_words as u32, *info));
-                n_words += info.words();
-            }
-        }
-        let memory: Vec<_> = (0..n_words).map(|_| Cell::new(MaybeUninit::new(0))).collect();
-        let start = memory.as_ptr().expose_provenance();
-        let mut next = list.iter();
-        for (at, op) in code.iter_mut().enumerate() {
+        let all = code.iter().enumerate().flat_map(|(at, op)| {
+            let slow_path = slow_paths.entry(at as u32).map_or(core::ptr::null(), core::ptr::from_ref);
+            B::SITES[op.opcode()].iter().map(move |(_, info)| (*info, slow_path))
+        });
+        let sites = Sites::new(all.collect());
+        let mut addresses = sites.addresses();
+        for op in code {
             let opcode = op.opcode();
-            for (operand, info) in B::SITES[opcode] {
-                let (word, _) = next.next().expect("the sites were counted");
-                let address = start + *word as usize * size_of::<u64>();
-                let slow_path = slow_paths.entry(at as u32).map_or(core::ptr::null(), core::ptr::from_ref);
-                let header = Header { count: Cell::new(0), capacity: info.capacity, slow_path };
-                // SAFETY: there is room for the header.
-                unsafe {
-                    core::ptr::with_exposed_provenance_mut::<Header>(address).write(header);
-                }
+            for (operand, _) in B::SITES[opcode] {
+                let address = addresses.next().expect("the sites were counted");
                 let offset = B::OFFSETS[opcode][*operand as usize] as usize;
                 // SAFETY: the operand is a `Site`, which is an address.
                 unsafe {
-                    core::ptr::from_mut(op).cast::<u8>().add(offset).cast::<u64>().write(address as u64);
+                    core::ptr::from_mut(op)
+                        .cast::<u8>()
+                        .add(offset)
+                        .cast::<u64>()
+                        .write_unaligned(address as u64);
                 }
             }
         }
-        Sites { memory, list }
+        drop(addresses);
+        sites
+    }
+
+    /// Sites of no bytecode, without cases.
+    #[doc(hidden)]
+    pub fn alone(infos: &[SiteInfo]) -> Sites {
+        Sites::new(infos.iter().map(|info| (*info, core::ptr::null())).collect())
+    }
+
+    /// Sites without cases, each with the entry of its bytecode's slow path.
+    fn new(all: Vec<(SiteInfo, *const AtomicU8)>) -> Sites {
+        let (mut list, mut n_words) = (Vec::with_capacity(all.len()), 0);
+        for (info, _) in &all {
+            list.push((n_words as u32, *info));
+            n_words += info.words();
+        }
+        let memory = (0..n_words).map(|_| Cell::new(MaybeUninit::new(0))).collect();
+        let sites = Sites { memory, list };
+        for ((info, slow_path), address) in core::iter::zip(all, sites.addresses()) {
+            let header = Header { count: Cell::new(0), capacity: info.capacity, slow_path };
+            // SAFETY: there is room for the header, and nothing refers to it yet.
+            unsafe {
+                core::ptr::with_exposed_provenance_mut::<Header>(address).write(header);
+            }
+        }
+        sites
+    }
+
+    /// The address of each site.
+    fn addresses(&self) -> impl Iterator<Item = usize> + use<'_> {
+        let start = self.memory.as_ptr().expose_provenance();
+        self.list.iter().map(move |(word, _)| start + *word as usize * size_of::<u64>())
     }
 
     /// The cases of all sites whose cases have this type.
     pub fn of_type<T: Copy + 'static>(&self) -> impl Iterator<Item = Cases<'_, T>> {
-        let start = self.memory.as_ptr().expose_provenance();
-        let sites = self.list.iter().filter(|(_, info)| (info.case_type)() == TypeId::of::<T>());
-        // SAFETY: the sites have cases of this type.
-        sites.map(move |(word, _)| unsafe { Cases::at((start + *word as usize * size_of::<u64>()) as u64) })
+        let all = core::iter::zip(&self.list, self.addresses());
+        let sites = all.filter(|((_, info), _)| (info.case_type)() == TypeId::of::<T>());
+        // SAFETY: the sites have cases of this type, and live as long as this.
+        sites.map(|(_, address)| unsafe { Cases::at(address as u64) })
     }
 
     /// Removes all cases of all sites. Returns whether there were any.
     pub fn clear(&self) -> bool {
-        let start = self.memory.as_ptr().expose_provenance();
         let mut had_some = false;
-        for (word, _) in &self.list {
-            let address = start + *word as usize * size_of::<u64>();
+        for address in self.addresses() {
             // SAFETY: a site starts with a header.
             let header = unsafe { &*core::ptr::with_exposed_provenance::<Header>(address) };
             had_some |= header.count.replace(0) != 0;
@@ -308,11 +452,124 @@ impl SiteSnapshot {
             return None;
         }
         let mut value = [0; size_of::<u64>()];
+        let before = if cfg!(target_endian = "big") { size_of::<u64>() - bytes as usize } else { 0 };
         // SAFETY: the bytes are in the list, and have values.
         unsafe {
             let from = self.words.as_ptr().cast::<u8>().add(at);
-            from.copy_to_nonoverlapping(value.as_mut_ptr(), bytes as usize);
+            from.copy_to_nonoverlapping(value[before..].as_mut_ptr(), bytes as usize);
         }
         Some(u64::from_ne_bytes(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(C)]
+    struct Field {
+        tag: u8,
+        offset: u32,
+        name: *const u8,
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Small(u8);
+
+    static BYTES: [u8; 4] = [5, 6, 7, 8];
+
+    fn field(tag: u8) -> Field {
+        Field { tag, offset: 8 * tag as u32, name: &raw const BYTES[tag as usize % 4] }
+    }
+
+    fn list<T: Copy>(cases: Cases<'_, T>) -> Vec<T> {
+        cases.iter().collect()
+    }
+
+    /// Sites of two types, of which the small ones take no whole words.
+    fn sites() -> Sites {
+        let (small, large) = (SiteInfo::of::<Small>(3), SiteInfo::of::<Field>(2));
+        Sites::alone(&[small, large, large, small])
+    }
+
+    #[test]
+    fn each_site_has_its_own_cases() {
+        let sites = sites();
+        let fields: Vec<Cases<'_, Field>> = sites.of_type().collect();
+        let small: Vec<Cases<'_, Small>> = sites.of_type().collect();
+        assert_eq!((fields.len(), small.len(), sites.of_type::<u8>().count()), (2, 2, 0));
+        assert_eq!([1, 2, 3].map(|tag| fields[0].add(field(tag))), [true, true, false]);
+        assert!(fields[1].add(field(4)) && !fields[1].is_full() && fields[0].is_full());
+        assert_eq!([7, 8, 9, 10].map(|small_one| small[1].add(Small(small_one))), [true, true, true, false]);
+        assert_eq!((list(fields[0]), list(fields[1])), (vec![field(1), field(2)], vec![field(4)]));
+        assert_eq!((list(small[0]), list(small[1])), (vec![], vec![Small(7), Small(8), Small(9)]));
+        let names: Vec<u8> = fields[0]
+            .iter()
+            .map(|case| {
+                // SAFETY: it points to one of the bytes.
+                unsafe { *case.name }
+            })
+            .collect();
+        assert_eq!(names, [6, 7], "a pointer that was in a site is as good as before");
+        assert!(sites.clear() && !sites.clear());
+        assert!(fields.iter().all(|cases| cases.is_empty()) && small[1].is_empty());
+    }
+
+    #[test]
+    fn cases_that_are_kept_keep_their_order() {
+        let sites = Sites::alone(&[SiteInfo::of::<u64>(5)]);
+        let cases: Cases<'_, u64> = sites.of_type().next().expect("there is one");
+        (1..=5).for_each(|case| assert!(cases.add(case)));
+        assert!(!cases.retain(|_| true));
+        // A function may look at what it is about, and add to it.
+        assert!(cases.retain(|case| cases.iter().any(|other| other == *case) && case % 2 == 1));
+        assert_eq!(list(cases), [1, 3, 5]);
+        let later = cases.iter();
+        assert!(cases.add(9));
+        assert_eq!(later.collect::<Vec<u64>>(), [1, 3, 5]);
+        assert!(cases.retain(|_| false) && cases.is_empty() && cases.add(11));
+        assert_eq!(format!("{cases:?}"), "Cases { len: 1, .. }");
+    }
+
+    #[test]
+    fn a_case_makes_a_slow_path_one_that_has_not_run() {
+        let slow_path = AtomicU8::new(1);
+        let info = SiteInfo::of::<Small>(1);
+        let sites = Sites::new(vec![(info, &raw const slow_path), (info, core::ptr::null())]);
+        let all: Vec<Cases<'_, Small>> = sites.of_type().collect();
+        assert!(all[1].add(Small(1)));
+        assert_eq!(slow_path.load(Relaxed), 1);
+        assert!(all[0].add(Small(1)));
+        assert_eq!(slow_path.swap(1, Relaxed), 0);
+        assert!(!all[0].add(Small(2)));
+        assert_eq!(slow_path.load(Relaxed), 1, "there was no room, so the slow path runs again");
+    }
+
+    #[test]
+    fn a_snapshot_is_what_the_sites_were() {
+        assert!(Sites::alone(&[]).snapshot().is_none());
+        let sites = sites();
+        let fields: Vec<Cases<'_, Field>> = sites.of_type().collect();
+        fields[1].add(field(2));
+        fields[1].add(field(3));
+        let snapshot = sites.snapshot().expect("there are sites");
+        sites.clear();
+        fields[1].add(field(1));
+        let address = sites.addresses().nth(2).expect("there are four") as u64;
+        let of_case =
+            |number: usize, offset: usize| (CASES_OFFSET + number * size_of::<Field>() + offset) as u64;
+        // SAFETY: these are numbers of cases, fields, and addresses outside.
+        let read = |address, bytes| unsafe { snapshot.read(address, bytes) };
+        assert_eq!(read(address + COUNT_OFFSET as u64, 4), Some(2));
+        assert_eq!(read(address + of_case(1, offset_of!(Field, tag)), 1), Some(3));
+        assert_eq!(read(address + of_case(1, offset_of!(Field, offset)), 4), Some(24));
+        let name = read(address + of_case(0, offset_of!(Field, name)), 8);
+        assert_eq!(name, Some((&raw const BYTES[2]).expose_provenance() as u64));
+        let end =
+            sites.addresses().next().expect("there are four") as u64 + size_of_val(&*sites.memory) as u64;
+        for (at, bytes) in [(0, 4), (u64::MAX, 1), (end, 1), (end - 4, 8), (address, 9)] {
+            assert_eq!(read(at, bytes), None);
+        }
     }
 }

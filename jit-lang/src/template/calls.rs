@@ -157,33 +157,8 @@ impl Checker<'_> {
                 Callee::Value(self.coerce(value, Scalar::Ptr)?)
             }
         };
-        let (mut passed, mut kinds) = (Vec::new(), Vec::new());
-        for arg in args {
-            let parts = match arg {
-                Sexpr::List(parts, _) if parts.first().and_then(Sexpr::word) == Some("carg") => &parts[1..],
-                _ => return fail(arg.place(), "an argument is `(carg value type)`"),
-            };
-            let [value, ty] = parts else {
-                return wrong_count(arg.place(), "carg", "a value and its type", parts);
-            };
-            if is_bool(ty) {
-                let flag = self.flag(value)?;
-                kinds.push(Passing::Bool);
-                passed.push((as_number(flag), Scalar::U8));
-                continue;
-            }
-            let scalar = self.scalar(ty)?;
-            if let Some(at) = self.site_argument(value) {
-                let is_native = matches!((&callee, abi), (Callee::Path(_), None));
-                let site = self.site_passed(at, [value, ty], effect, is_native)?;
-                kinds.push(Passing::Scalar(scalar));
-                passed.push((site, scalar));
-                continue;
-            }
-            let value = self.value(value, Some(scalar))?;
-            kinds.push(Passing::Scalar(scalar));
-            passed.push((self.coerce(value, scalar)?, scalar));
-        }
+        let is_native = matches!((&callee, abi), (Callee::Path(_), None));
+        let (passed, kinds) = self.passed(args, effect, is_native)?;
         self.has_effect |= effect != Effect::Pure;
         let (ty, sign) = ret.map_or((Type::Void, Sign::Unsigned), |scalar| (scalar.ty(), Sign::of(scalar)));
         let returns = if is_flag { Some(Passing::Bool) } else { ret.map(Passing::Scalar) };
@@ -207,6 +182,43 @@ impl Checker<'_> {
         let kind = Kind::Call(Box::new(call));
         let result = Typed { kind, ty, sign, leaves: false, is_loose: false, place };
         Ok(if is_flag { as_flag(result) } else { result })
+    }
+
+    /// Checks the arguments of a call of a Rust function or an address: each value with its scalar, and how it is passed. `is_native`
+    /// says that they are passed to a native function.
+    fn passed(
+        &mut self,
+        args: &[Sexpr],
+        effect: Effect,
+        is_native: bool,
+    ) -> Checked<(Vec<(Typed, Scalar)>, Vec<Passing>)> {
+        let (mut passed, mut kinds) = (Vec::new(), Vec::new());
+        for arg in args {
+            let parts = match arg {
+                Sexpr::List(parts, _) if parts.first().and_then(Sexpr::word) == Some("carg") => &parts[1..],
+                _ => return fail(arg.place(), "an argument is `(carg value type)`"),
+            };
+            let [value, ty] = parts else {
+                return wrong_count(arg.place(), "carg", "a value and its type", parts);
+            };
+            if is_bool(ty) {
+                let flag = self.flag(value)?;
+                kinds.push(Passing::Bool);
+                passed.push((as_number(flag), Scalar::U8));
+                continue;
+            }
+            let scalar = self.scalar(ty)?;
+            if let Some(at) = self.site_argument(value) {
+                let site = self.site_passed(at, [value, ty], effect, is_native)?;
+                kinds.push(Passing::Scalar(scalar));
+                passed.push((site, scalar));
+                continue;
+            }
+            let value = self.value(value, Some(scalar))?;
+            kinds.push(Passing::Scalar(scalar));
+            passed.push((self.coerce(value, scalar)?, scalar));
+        }
+        Ok((passed, kinds))
     }
 
     /// Whether a value is an address through which the context can be reached.

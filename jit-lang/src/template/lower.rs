@@ -245,14 +245,15 @@ impl Lowering<'_> {
                 self.node(*op, *sig, &inputs, imm)
             }
             Kind::OfKind { op, kind, value, .. } => self.of_kind(*op, *kind, value, typed.ty),
-            Kind::Read(at) => self.yields(Step::Read { operand: *at, ty: typed.ty }),
             Kind::Constant(Constant::Tokens(tokens)) => {
                 let (ty, sign) = (typed.ty, typed.sign);
                 self.constant(ty, Imm::Value { tokens: tokens.clone(), ty, sign })
             }
-            Kind::Constant(Constant::Operand(at)) => {
-                self.yields(Step::Constant { operand: *at, ty: typed.ty })
-            }
+            Kind::Read(at)
+            | Kind::Constant(Constant::Operand(at))
+            | Kind::Site(at)
+            | Kind::Window(at)
+            | Kind::WindowLength(at) => self.of_operand(typed, *at),
             Kind::Constant(Constant::Address(path)) => self.constant(typed.ty, Imm::Address(path.clone())),
             Kind::Constant(_) => unreachable!("only accesses have such constants"),
             Kind::Within(flag, code, access) => {
@@ -264,7 +265,6 @@ impl Lowering<'_> {
             }
             Kind::Variable(variable) => self.variables[variable],
             Kind::Case(field) => self.case_field(field, typed.ty),
-            Kind::Site(at) => self.yields(Step::Constant { operand: *at, ty: typed.ty }),
             Kind::Let(bound, body) => {
                 for (variable, value) in bound {
                     let value = self.value(value);
@@ -291,9 +291,8 @@ impl Lowering<'_> {
                 }
                 last
             }
-            Kind::If(..) if typed.ty == Type::Flag => self.flag(typed),
+            Kind::If(..) | Kind::Cached(_) if typed.ty == Type::Flag => self.flag(typed),
             Kind::If(flag, so, not) => self.choose(flag, so, not, typed.ty),
-            Kind::Cached(_) if typed.ty == Type::Flag => self.flag(typed),
             Kind::Cached(cached) => self.choose_case(cached, typed.ty),
             Kind::All(_) | Kind::Any(_) => self.flag(typed),
             Kind::Not(inner) => {
@@ -313,14 +312,24 @@ impl Lowering<'_> {
             }
             Kind::Call(call) => self.call(call),
             Kind::Invoke(invoke) => self.invoke(invoke, typed.ty),
-            Kind::Window(at) => self.yields(Step::Window { operand: *at }),
-            Kind::WindowLength(at) => self.yields(Step::WindowLength { operand: *at }),
             Kind::Place(at) => self.place(*at),
             _ => {
                 self.effect(typed);
                 0
             }
         }
+    }
+
+    /// Emits the value that an operand is, or has.
+    fn of_operand(&mut self, typed: &Typed, operand: usize) -> u16 {
+        let ty = typed.ty;
+        self.yields(match &typed.kind {
+            Kind::Read(_) => Step::Read { operand, ty },
+            Kind::Window(_) => Step::Window { operand },
+            Kind::WindowLength(_) => Step::WindowLength { operand },
+            // A site is an address.
+            _ => Step::Constant { operand, ty },
+        })
     }
 
     /// Emits an operator on a value of a kind.

@@ -131,10 +131,6 @@ impl Writer<'_> {
                 let (case, name, ty) = (case(field.cached), self.kept.print(&field.field), rust(typed.ty));
                 quote!((#case.#name as #ty))
             }
-            Kind::Site(at) => {
-                let field = self.field(*at);
-                quote!((#field.address() as i64))
-            }
             Kind::All(parts) => {
                 let parts = parts.iter().map(|part| self.expression(part));
                 quote!((#((#parts))&&*))
@@ -166,6 +162,14 @@ impl Writer<'_> {
             }
             Kind::Call(call) => self.call(call, typed),
             Kind::Invoke(invoke) => self.invoke(invoke, typed),
+            Kind::Window(_) | Kind::WindowLength(_) | Kind::Place(_) | Kind::Site(_) => self.address(typed),
+            _ => self.control(typed),
+        }
+    }
+
+    /// The address that an operand stands for, or the length of the run there.
+    fn address(&self, typed: &Typed) -> TokenStream {
+        match &typed.kind {
             Kind::Window(at) => {
                 let field = self.field(*at);
                 quote!(machine.frame.add(#field.first as usize) as usize as i64)
@@ -191,7 +195,11 @@ impl Writer<'_> {
                     (&raw mut #slot) as usize as i64 + before as i64
                 })
             }
-            _ => self.control(typed),
+            Kind::Site(at) => {
+                let field = self.field(*at);
+                quote!((#field.address() as i64))
+            }
+            other => unreachable!("{other:?} is no address"),
         }
     }
 
