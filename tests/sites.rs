@@ -339,7 +339,7 @@ mod climbing {
             let function = engine.define("late", code, 5).expect("it is right");
             let mut vm = Vm { is_deaf: true, ..Vm::default() };
             let (_objects, list) = objects(&[2; 10]);
-            let mut call = |vm: &mut Vm| (0..100).for_each(|_| _ = call(&engine, function, vm, &list));
+            let call = |vm: &mut Vm| (0..100).for_each(|_| _ = call(&engine, function, vm, &list));
             call(&mut vm);
             assert_eq!((engine.tier(function), vm.slow), (Tier::Optimizer, 1000 * sites));
             let before = engine.stats();
@@ -350,6 +350,34 @@ mod climbing {
             assert_eq!(vm.slow, sites, "each site learns once");
             assert_eq!((after.missed, after.optimizer.compiled), (before.missed, before.optimizer.compiled));
         }
+    }
+
+    /// One of the opcode's sites learns from a plain call, which code does not leave for.
+    #[test]
+    fn a_site_learns_from_any_call() {
+        if azulejo::can_compile().is_err() {
+            return;
+        }
+        let code = vec![
+            Op::Item { dst: 3.into(), list: 0.into(), at: 1.into() },
+            Op::Copy { from: 2.into(), to: 3.into(), key: Imm(1), read: Site::new(), write: Site::new() },
+            Op::Count { n: 1.into(), to: Label(0) },
+            Op::Return { a: 2.into() },
+        ];
+        let engine = hot();
+        let function = engine.define("copies", code, 4).expect("it is right");
+        let mut vm = Vm::default();
+        for (shape, slow) in [(1, 2), (2, 1), (3, 1), (4, 1600)] {
+            let (objects, list) = objects(&[1, shape, shape, shape, shape]);
+            vm.slow = 0;
+            for _ in 0..400 {
+                let arguments = (&raw const list[1], 4u64, list[0]);
+                assert_eq!(engine.call::<_, u64>(function, &mut vm, arguments), Ok(list[0]));
+            }
+            assert!(objects.iter().all(|object| object.field(1, 0).get() == 1));
+            assert_eq!(vm.slow, slow, "of shape {shape}");
+        }
+        assert_eq!((engine.tier(function), engine.stats().missed), (Tier::Optimizer, 0));
     }
 
     #[test]

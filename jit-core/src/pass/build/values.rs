@@ -7,12 +7,12 @@
 use super::call_entry::MISSED;
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
-use super::link::{LocalBlock, Operands};
+use super::link::{LocalBlock, Operands, SitePlace};
 use super::{FunctionScratch, FunctionSource, SLOT_BYTES, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, Node};
-use crate::ir::template::{Resume, Step, Template};
+use crate::ir::template::{Resume, Template};
 use crate::pass::chaos::Chaos;
 use crate::vocab::{Op, Sig, Type};
 use core::ops::Range;
@@ -89,12 +89,13 @@ impl Operands for ValueOperands<'_> {
         cursor.constant(Type::I64, run_of(self.operand(cursor.at, operand)).len() as u64)
     }
 
-    fn site_value(&mut self, cursor: &mut Cursor<'_>, operand: u8, offset: u32, ty: Type) -> Node {
-        let site = self.operand(cursor.at, operand);
-        let address = site + offset as u64;
+    fn site_value(&mut self, cursor: &mut Cursor<'_>, place: SitePlace, ty: Type) -> Node {
+        let site = self.operand(cursor.at, place.operand);
+        let address = site + place.offset as u64;
         let sites = self.source.sites;
         // Code that is not left for a new case has to find it in memory.
-        let is_known = sites.is_some_and(|sites| self.lacks_slow_path(cursor.at) || sites.is_full(site));
+        let is_left = place.learns_slowly && self.lacks_slow_path(cursor.at);
+        let is_known = sites.is_some_and(|sites| is_left || sites.is_full(site));
         // SAFETY: templates read nothing else of sites.
         let known = sites.filter(|_| is_known).and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
         match known {
@@ -314,13 +315,11 @@ impl<'a> ValueOperands<'a> {
         self.lacks_slow_path = None;
     }
 
-    /// Whether the bytecode has a slow path, and it is left out.
+    /// Whether the bytecode's slow path is left out, if it has one.
     fn lacks_slow_path(&mut self, at: u32) -> bool {
-        *self.lacks_slow_path.get_or_insert_with(|| {
-            let is_left_out = self.source.slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at));
-            let template = self.source.templates[self.scratch.code.opcode(at as usize)];
-            is_left_out && template.steps.iter().any(|step| matches!(step, Step::Slow))
-        })
+        let slow_paths = self.source.slow_paths;
+        let is_left_out = || slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at));
+        *self.lacks_slow_path.get_or_insert_with(is_left_out)
     }
 
     /// The operand of a bytecode.
