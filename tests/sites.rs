@@ -50,6 +50,8 @@ struct Vm {
     engine: Option<Rc<Engine<Op>>>,
     /// A function that is removed when fields are moved.
     removed: Option<FunctionId>,
+    /// Whether nothing is remembered.
+    is_deaf: bool,
 }
 
 #[derive(Bytecode, Clone, Copy, Debug)]
@@ -99,7 +101,7 @@ fn find<'a>(vm: &Vm, object: &'a Object, key: u32, cases: Cases<'_, Field>) -> R
     }
     let (shape, place) = (object.shape, place(object.shape, key, vm.moved));
     // Code that is older than a case does not look at it.
-    if cases.iter().all(|case| case.shape != shape) {
+    if !vm.is_deaf && cases.iter().all(|case| case.shape != shape) {
         let has_room = !cases.is_full();
         assert_eq!(cases.add(Field { shape, offset: 8 + 8 * place }), has_room);
     }
@@ -324,6 +326,58 @@ mod climbing {
         let slow = vm.slow;
         check(&engine, function, &mut vm, &[1, 2, 3, 4, 5]);
         assert_eq!(vm.slow, slow + 1);
+    }
+
+    /// Code with a slow path is not left for a new case, so it finds the case in the site.
+    #[test]
+    fn a_slow_path_that_taught_nothing_does_not_keep_a_site_from_learning() {
+        if azulejo::can_compile().is_err() {
+            return;
+        }
+        for (code, sites) in [(sum(), 1), (copies(), 4)] {
+            let engine = hot();
+            let function = engine.define("late", code, 5).expect("it is right");
+            let mut vm = Vm { is_deaf: true, ..Vm::default() };
+            let (_objects, list) = objects(&[2; 10]);
+            let call = |vm: &mut Vm| (0..100).for_each(|_| _ = call(&engine, function, vm, &list));
+            call(&mut vm);
+            assert_eq!((engine.tier(function), vm.slow), (Tier::Optimizer, 1000 * sites));
+            let before = engine.stats();
+            vm.is_deaf = false;
+            vm.slow = 0;
+            call(&mut vm);
+            let after = engine.stats();
+            assert_eq!(vm.slow, sites, "each site learns once");
+            assert_eq!((after.missed, after.optimizer.compiled), (before.missed, before.optimizer.compiled));
+        }
+    }
+
+    /// One of the opcode's sites learns from a plain call, which code does not leave for.
+    #[test]
+    fn a_site_learns_from_any_call() {
+        if azulejo::can_compile().is_err() {
+            return;
+        }
+        let code = vec![
+            Op::Item { dst: 3.into(), list: 0.into(), at: 1.into() },
+            Op::Copy { from: 2.into(), to: 3.into(), key: Imm(1), read: Site::new(), write: Site::new() },
+            Op::Count { n: 1.into(), to: Label(0) },
+            Op::Return { a: 2.into() },
+        ];
+        let engine = hot();
+        let function = engine.define("copies", code, 4).expect("it is right");
+        let mut vm = Vm::default();
+        for (shape, slow) in [(1, 2), (2, 1), (3, 1), (4, 1600)] {
+            let (objects, list) = objects(&[1, shape, shape, shape, shape]);
+            vm.slow = 0;
+            for _ in 0..400 {
+                let arguments = (&raw const list[1], 4u64, list[0]);
+                assert_eq!(engine.call::<_, u64>(function, &mut vm, arguments), Ok(list[0]));
+            }
+            assert!(objects.iter().all(|object| object.field(1, 0).get() == 1));
+            assert_eq!(vm.slow, slow, "of shape {shape}");
+        }
+        assert_eq!((engine.tier(function), engine.stats().missed), (Tier::Optimizer, 0));
     }
 
     #[test]

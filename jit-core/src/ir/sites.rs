@@ -114,6 +114,9 @@ struct Header {
 /// Where in a site's memory the number of cases is: a `u32`.
 pub const COUNT_OFFSET: usize = offset_of!(Header, count);
 
+/// Where in a site's memory is for how many there is room: a `u32`.
+const CAPACITY_OFFSET: usize = offset_of!(Header, capacity);
+
 /// Where in a site's memory the first case is.
 pub const CASES_OFFSET: usize = size_of::<Header>();
 
@@ -440,11 +443,19 @@ pub struct SiteSnapshot {
 }
 
 impl SiteSnapshot {
+    /// Whether there was no room for another case in the site at an address.
+    pub fn is_full(&self, site: u64) -> bool {
+        // SAFETY: these are numbers in the header of a site.
+        let [count, capacity] =
+            [COUNT_OFFSET, CAPACITY_OFFSET].map(|offset| unsafe { self.read(site + offset as u64, 4) });
+        count.is_some() && count == capacity
+    }
+
     /// The value of this many bytes at an address; `None` if that is in no site.
     ///
     /// # Safety
     ///
-    /// If it is in a site, it must be the number of cases or in a field of a case, and not in padding.
+    /// If it is in a site, it must be one of the numbers in the header or in a field of a case, and not in padding.
     pub unsafe fn read(&self, address: u64, bytes: u32) -> Option<u64> {
         let at = usize::try_from(address.checked_sub(self.address)?).ok()?;
         let end = at.checked_add(bytes as usize)?;
@@ -562,6 +573,9 @@ mod tests {
         // SAFETY: these are numbers of cases, fields, and addresses outside.
         let read = |address, bytes| unsafe { snapshot.read(address, bytes) };
         assert_eq!(read(address + COUNT_OFFSET as u64, 4), Some(2));
+        let full: Vec<bool> = sites.addresses().map(|site| snapshot.is_full(site as u64)).collect();
+        assert_eq!(full, [false, false, true, false]);
+        assert!(!snapshot.is_full(0));
         assert_eq!(read(address + of_case(1, offset_of!(Field, tag)), 1), Some(3));
         assert_eq!(read(address + of_case(1, offset_of!(Field, offset)), 4), Some(24));
         let name = read(address + of_case(0, offset_of!(Field, name)), 8);

@@ -131,7 +131,7 @@ pub enum Step {
         effect: Effect,
     },
     /// A value in the memory of a `Site` operand: the number of its cases, or a field of a case. In code of the optimizer it is the
-    /// constant that is there when the code is made.
+    /// constant that is there when the code is made, if the code is left where the site gets another case.
     SiteValue {
         /// The operand's number.
         operand: u8,
@@ -139,6 +139,8 @@ pub enum Step {
         offset: u32,
         /// The value's type.
         ty: Type,
+        /// Whether the site gets cases on the slow path only.
+        learns_slowly: bool,
     },
     /// A call of a function of bytecode. Yields a value if the callee has a result.
     Invoke {

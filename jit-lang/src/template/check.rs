@@ -59,6 +59,10 @@ pub(super) struct Checker<'a> {
     /// The cases at hand: those of the enclosing `cached`s.
     pub(super) cases: Vec<CaseAtHand>,
     pub(super) n_cached: usize,
+    /// Whether this is in a slow path.
+    pub(super) is_slow: bool,
+    /// The sites that are passed to functions outside of slow paths.
+    pub(super) taught_anywhere: Vec<usize>,
     /// Whether an effect has occurred that a guard's exit would repeat.
     pub(super) has_effect: bool,
     /// The calls that are made through native functions.
@@ -109,6 +113,8 @@ impl<'a> Checker<'a> {
             n_sequences: 0,
             cases: Vec::new(),
             n_cached: 0,
+            is_slow: false,
+            taught_anywhere: Vec::new(),
             has_effect: false,
             natives: Vec::new(),
         }

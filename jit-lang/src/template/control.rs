@@ -242,6 +242,7 @@ impl Checker<'_> {
                 "a slow path stands before all effects: compiled code may leave there, and the opcode runs again from its start",
             );
         }
+        let is_within = std::mem::replace(&mut self.is_slow, true);
         let body = match (word, rest) {
             ("slow", [body]) => self.perhaps(|checker| checker.expression(body, expect)),
             ("slowv", [body]) => self.perhaps(|checker| checker.statement(body)),
@@ -251,6 +252,7 @@ impl Checker<'_> {
                 self.perhaps(|checker| checker.call(word, &call, place))
             }
         };
+        self.is_slow = is_within;
         let body = body?;
         let (ty, sign, leaves) = (body.ty, body.sign, body.leaves);
         if ty == Type::Flag {

@@ -12,18 +12,19 @@ use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 use std::collections::HashMap;
 
 /// Lowers a template, and its variant for code in which accesses may fault.
-/// Returns `None` if it has too many values or blocks to number them.
-pub(super) fn lower(body: &Typed, operands: &[Operand]) -> Option<Template> {
-    let (mut compares, has_within) = form(body, operands, false)?;
+/// Returns `None` if it has too many values or blocks to number them. `taught_anywhere` are the sites that get cases outside of slow
+/// paths, too.
+pub(super) fn lower(body: &Typed, operands: &[Operand], taught_anywhere: &[usize]) -> Option<Template> {
+    let form = |faults| form(body, Lowering { taught_anywhere, ..Lowering::new(operands, faults) });
+    let (mut compares, has_within) = form(false)?;
     if has_within {
-        compares.guarded = Some(Box::new(form(body, operands, true)?.0));
+        compares.guarded = Some(Box::new(form(true)?.0));
     }
     Some(compares)
 }
 
 /// Lowers one of the two variants of a template. Also returns whether the template has two.
-fn form(body: &Typed, operands: &[Operand], faults: bool) -> Option<(Template, bool)> {
-    let mut lowering = Lowering::new(operands, faults);
+fn form(body: &Typed, mut lowering: Lowering<'_>) -> Option<(Template, bool)> {
     lowering.value(body);
     let Lowering { steps, n_blocks, has_within, is_too_long, .. } = lowering;
     (!is_too_long).then_some((Template { steps, blocks: n_blocks, guarded: None }, has_within))
@@ -61,6 +62,8 @@ struct Lowering<'a> {
     marks: HashMap<(usize, usize), u16>,
     /// The case for which each enclosing `cached` is being lowered.
     cases: HashMap<usize, u16>,
+    /// The sites that get cases outside of slow paths, too.
+    taught_anywhere: &'a [usize],
 }
 
 /// Whether a flag can be expressed by branches only.
@@ -86,6 +89,7 @@ impl<'a> Lowering<'a> {
             variables: HashMap::new(),
             marks: HashMap::new(),
             cases: HashMap::new(),
+            taught_anywhere: &[],
         }
     }
 }
@@ -466,8 +470,8 @@ impl Lowering<'_> {
         let none = self.block();
         for number in 0..self.operands[cached.site].capacity {
             let (is_there, holds, next) = (self.block(), self.block(), self.block());
-            let (operand, offset, ty) = (cached.site, SiteOffset::Count, Type::I32);
-            let count = self.yields(Step::SiteValue { operand, offset, ty });
+            let ty = Type::I32;
+            let count = self.site_value(cached.site, SiteOffset::Count, ty);
             let number_here = self.constant(ty, Imm::Known(number as i64));
             let of = Sig { from: ty, ty: Type::Flag };
             let flag = self.node(Op::UGT, of, &[count, number_here], Imm::Known(0));
@@ -505,7 +509,12 @@ impl Lowering<'_> {
     /// The value of a field of the case at hand.
     fn case_field(&mut self, CaseField { cached, site, case, field }: &CaseField, ty: Type) -> u16 {
         let (number, case, field) = (self.cases[cached], case.clone(), field.clone());
-        self.yields(Step::SiteValue { operand: *site, offset: SiteOffset::Field { number, case, field }, ty })
+        self.site_value(*site, SiteOffset::Field { number, case, field }, ty)
+    }
+
+    fn site_value(&mut self, operand: usize, offset: SiteOffset, ty: Type) -> u16 {
+        let learns_slowly = !self.taught_anywhere.contains(&operand);
+        self.yields(Step::SiteValue { operand, offset, ty, learns_slowly })
     }
 
     /// Emits a call. Returns the number of its result, if it has one.

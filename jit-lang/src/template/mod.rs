@@ -69,7 +69,7 @@ pub fn compile(
         Err(_) if checker.is_moot => return Ok(None),
         Err(error) => return Err(checker.in_row(error, &row.to_string())),
     };
-    let Some(template) = lower::lower(&body, &opcode.operands) else {
+    let Some(template) = lower::lower(&body, &opcode.operands, &checker.taught_anywhere) else {
         let name = &opcode.name;
         let message = format!(
             "`{name}` becomes too long: what stands in a `cached` is there once for each case, and so on"

@@ -115,7 +115,7 @@ impl Checker<'_> {
 
     /// Checks a site as an argument of a call. `is_native` says that a native function is called, which makes `Cases` of it.
     pub(super) fn site_passed(
-        &self,
+        &mut self,
         at: usize,
         [written, ty]: [&Sexpr; 2],
         effect: Effect,
@@ -131,6 +131,9 @@ impl Checker<'_> {
         }
         if effect == Effect::Pure {
             return fail(place, "a pure function only computes, and the cases of a site change");
+        }
+        if !self.is_slow {
+            self.taught_anywhere.push(at);
         }
         let (ty, sign) = (Type::I64, Sign::Unsigned);
         Ok(Typed { kind: Kind::Site(at), ty, sign, leaves: false, is_loose: false, place })

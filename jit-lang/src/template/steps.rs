@@ -149,7 +149,7 @@ pub enum Step {
     /// The number of registers in a run.
     WindowLength { operand: usize },
     /// A value in the memory of a site.
-    SiteValue { operand: usize, offset: SiteOffset, ty: Type },
+    SiteValue { operand: usize, offset: SiteOffset, ty: Type, learns_slowly: bool },
     /// A call.
     Call {
         callee: StepCallee,

@@ -170,9 +170,9 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
             let at = operand(*at);
             quote!(WindowLength { operand: #at })
         }
-        Step::SiteValue { operand: at, offset, ty: of } => {
+        Step::SiteValue { operand: at, offset, ty: of, learns_slowly } => {
             let (at, offset, of) = (operand(*at), site_offset(offset, kept), ty(*of));
-            quote!(SiteValue { operand: #at, offset: #offset, ty: #of })
+            quote!(SiteValue { operand: #at, offset: #offset, ty: #of, learns_slowly: #learns_slowly })
         }
         Step::Call { .. } => call(step, kept),
         Step::Invoke { function, args, ret, effect } => {

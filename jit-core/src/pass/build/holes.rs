@@ -6,7 +6,7 @@
 
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget};
-use super::link::{LocalBlock, Operands};
+use super::link::{LocalBlock, Operands, SitePlace};
 use super::stencil::{CachedValue, Constants, StencilRequest, cached_type};
 use super::{SLOT_BYTES, WORD};
 use crate::ir::bytecode::{MAX_OPERANDS, OperandKind};
@@ -104,9 +104,9 @@ impl Operands for HoleOperands<'_> {
         self.hole(cursor, HoleSource::Count(operand), Range::Unsigned)
     }
 
-    fn site_value(&mut self, cursor: &mut Cursor<'_>, operand: u8, offset: u32, ty: Type) -> Node {
-        let site = self.hole(cursor, HoleSource::Operand(operand), Range::Any);
-        let address = cursor.address(site, offset as u64);
+    fn site_value(&mut self, cursor: &mut Cursor<'_>, place: SitePlace, ty: Type) -> Node {
+        let site = self.hole(cursor, HoleSource::Operand(place.operand), Range::Any);
+        let address = cursor.address(site, place.offset as u64);
         cursor.load(ty, address)
     }
 

@@ -35,7 +35,7 @@ pub(super) trait Operands {
     /// The number of registers in a run.
     fn window_length(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node;
     /// A value in the memory of a site.
-    fn site_value(&mut self, cursor: &mut Cursor<'_>, operand: u8, offset: u32, ty: Type) -> Node;
+    fn site_value(&mut self, cursor: &mut Cursor<'_>, place: SitePlace, ty: Type) -> Node;
     /// An operator. The implementation decides how a function gets its context, its frame and its unit.
     fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node;
     /// An operator whose constant is an operand.
@@ -90,6 +90,17 @@ pub(super) trait Operands {
     fn exit(&mut self, cursor: &mut Cursor<'_>, to: Resume);
     /// Ends the block: the function fails.
     fn trap(&mut self, cursor: &mut Cursor<'_>, code: u32);
+}
+
+/// Where a value is in the memory of a site.
+#[derive(Clone, Copy)]
+pub(super) struct SitePlace {
+    /// The operand's number.
+    pub(super) operand: u8,
+    /// The distance from the start of the site's memory, in bytes.
+    pub(super) offset: u32,
+    /// Whether the site gets cases on the slow path only.
+    pub(super) learns_slowly: bool,
 }
 
 /// Links templates one after another.
@@ -214,7 +225,9 @@ impl<O: Operands> Linker<'_, O> {
             Step::Constant { operand, ty } => operands.constant(cursor, operand, ty),
             Step::Window { operand } => operands.window(cursor, operand),
             Step::WindowLength { operand } => operands.window_length(cursor, operand),
-            Step::SiteValue { operand, offset, ty } => operands.site_value(cursor, operand, offset, ty),
+            Step::SiteValue { operand, offset, ty, learns_slowly } => {
+                operands.site_value(cursor, SitePlace { operand, offset, learns_slowly }, ty)
+            }
             Step::Slow => return operands.slow(cursor),
             Step::Write { operand, value } => {
                 return operands.write(cursor, operand, scratch.values[value as usize]);

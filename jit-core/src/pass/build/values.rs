@@ -7,7 +7,7 @@
 use super::call_entry::MISSED;
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
-use super::link::{LocalBlock, Operands};
+use super::link::{LocalBlock, Operands, SitePlace};
 use super::{FunctionScratch, FunctionSource, SLOT_BYTES, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
@@ -30,6 +30,8 @@ pub(super) struct ValueOperands<'a> {
     pub(super) has_window: bool,
     /// Whether the current template has read a site, in the snapshot.
     has_site: bool,
+    /// Whether the slow path of the current template is left out, once that was asked: it may run meanwhile, for the first time.
+    lacks_slow_path: Option<bool>,
     /// Whether some blocks may be unreachable.
     pub(super) may_be_unreached: bool,
     /// The block of the next bytecode, once the current template has jumped there.
@@ -87,10 +89,15 @@ impl Operands for ValueOperands<'_> {
         cursor.constant(Type::I64, run_of(self.operand(cursor.at, operand)).len() as u64)
     }
 
-    fn site_value(&mut self, cursor: &mut Cursor<'_>, operand: u8, offset: u32, ty: Type) -> Node {
-        let address = self.operand(cursor.at, operand) + offset as u64;
+    fn site_value(&mut self, cursor: &mut Cursor<'_>, place: SitePlace, ty: Type) -> Node {
+        let site = self.operand(cursor.at, place.operand);
+        let address = site + place.offset as u64;
+        let sites = self.source.sites;
+        // Code that is not left for a new case has to find it in memory.
+        let is_left = place.learns_slowly && self.lacks_slow_path(cursor.at);
+        let is_known = sites.is_some_and(|sites| is_left || sites.is_full(site));
         // SAFETY: templates read nothing else of sites.
-        let known = self.source.sites.and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
+        let known = sites.filter(|_| is_known).and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
         match known {
             Some(bits) => {
                 self.has_site = true;
@@ -172,7 +179,7 @@ impl Operands for ValueOperands<'_> {
 
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
         let at = cursor.at;
-        if self.source.slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at)) {
+        if self.lacks_slow_path(at) {
             self.flush_needed(cursor, at as usize);
             self.exit_at(cursor, MISSED | at as u64);
             self.may_be_unreached = true;
@@ -293,12 +300,31 @@ impl<'a> ValueOperands<'a> {
     ) -> ValueOperands<'a> {
         let next = Block::NONE;
         let (observed, has_window, has_site, may_be_unreached) = (false, false, false, false);
-        ValueOperands { source, scratch, chaos, observed, has_window, has_site, may_be_unreached, next }
+        let lacks_slow_path = None;
+        ValueOperands {
+            source,
+            scratch,
+            chaos,
+            observed,
+            has_window,
+            has_site,
+            lacks_slow_path,
+            may_be_unreached,
+            next,
+        }
     }
 
     /// Prepares for the template of the next bytecode.
     pub(super) fn start_bytecode(&mut self) {
         (self.observed, self.has_window, self.has_site) = (false, false, false);
+        self.lacks_slow_path = None;
+    }
+
+    /// Whether the bytecode's slow path is left out, if it has one.
+    fn lacks_slow_path(&mut self, at: u32) -> bool {
+        let slow_paths = self.source.slow_paths;
+        let is_left_out = || slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at));
+        *self.lacks_slow_path.get_or_insert_with(is_left_out)
     }
 
     /// The operand of a bytecode.

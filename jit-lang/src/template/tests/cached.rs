@@ -9,8 +9,8 @@ use azulejo_core::vocab::{Op, Type};
 /// The values in the memory of sites that a template reads: of `None` the number of cases, or else the case and the field.
 fn site_values(template: &Template) -> Vec<(usize, Option<(u16, String)>, Type)> {
     let values = template.steps.iter().filter_map(|step| match step {
-        Step::SiteValue { operand, offset: SiteOffset::Count, ty } => Some((*operand, None, *ty)),
-        Step::SiteValue { operand, offset: SiteOffset::Field { number, case, field }, ty } => {
+        Step::SiteValue { operand, offset: SiteOffset::Count, ty, .. } => Some((*operand, None, *ty)),
+        Step::SiteValue { operand, offset: SiteOffset::Field { number, case, field }, ty, .. } => {
             assert_eq!(text(case), "Field");
             Some((*operand, Some((*number, text(field))), *ty))
         }
@@ -90,6 +90,28 @@ fn marks_and_names_of_the_copies_are_apart() {
     let of =
         |operand| site_values(&nested).iter().filter(|value| value.0 == operand && value.1.is_some()).count();
     assert_eq!((of(2), of(3)), (2 + 2, 2 * 3));
+}
+
+#[test]
+fn what_is_learned_on_slow_paths_only_is_known() {
+    let learns_slowly = |row: &str| {
+        let template = right(GET, row).template;
+        let mut values = template.steps.iter().filter_map(|step| match step {
+            Step::SiteValue { learns_slowly, .. } => Some(*learns_slowly),
+            _ => None,
+        });
+        let first = values.next().expect("there is a site");
+        assert!(values.all(|other| other == first));
+        first
+    };
+    let get = |otherwise: &str| format!("(cached $cache Field (eq $shape (case shape)) 1 {otherwise})");
+    assert!(learns_slowly(&get("(slow get (arglist (carg $cache ptr)) u64)")));
+    assert!(learns_slowly(&get("(add 1 (slow (add 2 (call get (arglist (carg $cache ptr)) u64))))")));
+    assert!(learns_slowly(&get("2")));
+    assert!(!learns_slowly(&get("(call get (arglist (carg $cache ptr)) u64)")));
+    assert!(!learns_slowly(&get(
+        "(do (discard (slow get (arglist (carg $cache ptr)) u64)) (call get (arglist (carg $cache ptr)) u64))"
+    )));
 }
 
 #[test]
