@@ -75,7 +75,7 @@ impl Log {
     }
 
     /// Logs the named stages of all functions, on the standard error stream. The names are separated by commas; they are
-    /// `bytecode build represent rewrite forward dead place tile live allocate emit`, and `all` for all of them.
+    /// `bytecode build kinds represent lower rewrite forward dead place tile live allocate emit`, and `all` for all of them.
     ///
     /// ```
     /// # use azulejo::Log;
