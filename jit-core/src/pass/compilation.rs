@@ -50,6 +50,8 @@ pub struct Compilation {
     allocate: allocate::Scratch,
     /// Whether the current function is long.
     is_long: bool,
+    /// Whether the current function's graph had kinds of values.
+    had_kinds: bool,
 }
 
 impl Default for Compilation {
@@ -71,6 +73,7 @@ impl Default for Compilation {
             live: live::Scratch::default(),
             allocate: allocate::Scratch::default(),
             is_long: false,
+            had_kinds: false,
         }
     }
 }
@@ -130,12 +133,14 @@ impl Compilation {
         }
         self.judge_graph("represent", target, observer)?;
         self.lower_kinds(target, observer)?;
-        self.graph(target, observer)
+        self.optimize(target, observer)?;
+        self.select(target, observer)
     }
 
     /// Replaces the operators on kinds of values.
     fn lower_kinds(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
-        if self.graph.kinds.is_empty() {
+        self.had_kinds = !self.graph.kinds.is_empty();
+        if !self.had_kinds {
             return Ok(());
         }
         kinds::lower(&mut self.graph);
@@ -166,6 +171,8 @@ impl Compilation {
         let facts = facts.ok_or(Error::Internal("stencil"))?;
         self.judge_graph("stencil", target, observer)?;
         self.lower_kinds(target, observer)?;
+        // Slots are written from integer registers, and words that were just written are read from there most quickly.
+        self.had_kinds = false;
         self.optimize(target, observer)?;
         placeholders::insert(&mut self.graph, request.constants);
         let may_be_held = request.constants == build::Constants::Held;
@@ -177,6 +184,7 @@ impl Compilation {
 
     /// Compiles [`Compilation::graph`]; stops short of emission.
     pub fn graph(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+        self.lower_kinds(target, observer)?;
         self.optimize(target, observer)?;
         self.select(target, observer)
     }
@@ -197,6 +205,9 @@ impl Compilation {
         if self.is_long {
             self.rewrite.release();
             self.forward.release();
+        }
+        if self.had_kinds {
+            kinds::load_floats(&mut self.graph);
         }
         dead::dead(&mut self.dead, &mut self.graph);
         observer.renumbered(self.dead.numbers());

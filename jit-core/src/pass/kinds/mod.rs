@@ -16,9 +16,11 @@
 
 mod edges;
 mod facts;
+mod floats;
 mod guards;
 mod lower;
 
+pub use floats::load_floats;
 pub use lower::lower;
 
 use super::flow::{FlowGraph, NONE};

@@ -1,0 +1,46 @@
+//! Load words that are numbers twice: as the word that is checked, and as the float that is in it.
+//!
+//! In and out: a graph whose operators on kinds have been lowered, and whose loads are not merged any more. A word that is loaded to be checked and then used as a float
+//! would be moved from an integer register to a float register, behind the load. A second load of the same memory takes the float from
+//! there at once. Keeps: the meaning, since nothing is between the two loads. Cost: linear.
+
+use crate::ir::graph::{Access, Graph, NodeData};
+use crate::ir::index::{List, Node};
+use crate::vocab::{Op, Sig, Type};
+
+/// Adds the loads of floats.
+pub fn load_floats(graph: &mut Graph) {
+    let is_float_of_word =
+        |data: &NodeData| data.op == Op::BITCAST && (data.sig.from, data.sig.ty) == (Type::I64, Type::F64);
+    // The second load of each word; `NONE` for all other nodes.
+    let mut floats = vec![Node::NONE; graph.nodes.len()];
+    for at in 0..floats.len() {
+        let data = graph.nodes[at];
+        if !is_float_of_word(&data) {
+            continue;
+        }
+        let word = graph.inputs(Node::from(at))[0];
+        let load = *graph.node(word);
+        let is_load = load.op == Op::LOAD && load.block.is_some() && graph.access(word) == Access::Plain;
+        if !is_load {
+            continue;
+        }
+        if !floats[word.at()].is_some() {
+            let address = graph.inputs(word)[0];
+            let sig = Sig { from: Type::Void, ty: Type::F64 };
+            let float = graph.add(Op::LOAD, sig, &[address], load.imm, load.origin);
+            graph.nodes[float.at()].block = load.block;
+            floats[word.at()] = float;
+        }
+        let inputs = List::push(&mut graph.links, &[floats[word.at()]]);
+        let sig = Sig { from: Type::Void, ty: Type::F64 };
+        graph.nodes[at] = NodeData { op: Op::COPY, sig, inputs, imm: 0, ..data };
+    }
+    let second = |node: &Node| floats.get(node.at()).copied().filter(|float| float.is_some());
+    for block in &mut graph.blocks {
+        if block.body.iter().any(|node| second(node).is_some()) {
+            let body = core::mem::take(&mut block.body);
+            block.body = body.into_iter().flat_map(|node| [Some(node), second(&node)]).flatten().collect();
+        }
+    }
+}
