@@ -274,7 +274,7 @@ impl Judge<'_> {
         match data.op {
             Op::CONST => data.imm == data.sig.ty.truncate(data.imm),
             Op::ADDR => data.imm as i64 == data.imm as i32 as i64,
-            Op::IS | Op::UNBOX | Op::BOX => self.is_kind(&data),
+            Op::IS | Op::UNBOX | Op::BOX => self.is_kind(data),
             Op::IDX => matches!(data.imm, 1 | 2 | 4 | 8),
             op if self.graph.vocab.info(op).is_call() => (data.imm as usize) < self.graph.calls.len(),
             op if self.graph.vocab.info(op).props.contains(Props::ACCESS) => match Access::of(data.imm) {
