@@ -383,7 +383,8 @@ impl<'a> Maker<'a> {
         match info.kind {
             OperandKind::In => self.register(ty, true),
             OperandKind::Out | OperandKind::InOut => self.register(ty, false),
-            OperandKind::Pop | OperandKind::Push => 0,
+            // A site gets its address when the function is defined.
+            OperandKind::Pop | OperandKind::Push | OperandKind::Site => 0,
             OperandKind::Imm if info.name == FUNCTION => self.function(),
             OperandKind::Imm => self.constant(info.scalar.unwrap_or(Scalar::I64)),
             OperandKind::Label => self.target(at),
