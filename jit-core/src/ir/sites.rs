@@ -279,6 +279,7 @@ impl<'a, T: Copy> Cases<'a, T> {
     /// }
     /// # Sites::alone(&[SiteInfo::of::<u64>(2)]).of_type().for_each(learn);
     /// ```
+    #[expect(clippy::should_implement_trait, reason = "nothing is summed up")]
     pub fn add(self, case: T) -> bool {
         if self.is_full() {
             return false;

@@ -22,6 +22,9 @@ pub(super) const RUNS: [OperandKind; 2] = [OperandKind::Regs, OperandKind::RegsM
 /// The word of a call, the expressions after it, and the call's place.
 type Written<'a> = (&'a str, &'a [Sexpr], Place);
 
+/// Each argument of a call with its scalar, and how it is passed.
+type Passed = (Vec<(Typed, Scalar)>, Vec<Passing>);
+
 impl Checker<'_> {
     /// Splits a call into callee, arguments and result type. There is no result type if the word ends with `v`.
     fn parts<'a>(
@@ -186,12 +189,7 @@ impl Checker<'_> {
 
     /// Checks the arguments of a call of a Rust function or an address: each value with its scalar, and how it is passed. `is_native`
     /// says that they are passed to a native function.
-    fn passed(
-        &mut self,
-        args: &[Sexpr],
-        effect: Effect,
-        is_native: bool,
-    ) -> Checked<(Vec<(Typed, Scalar)>, Vec<Passing>)> {
+    fn passed(&mut self, args: &[Sexpr], effect: Effect, is_native: bool) -> Checked<Passed> {
         let (mut passed, mut kinds) = (Vec::new(), Vec::new());
         for arg in args {
             let parts = match arg {

@@ -31,7 +31,8 @@ fn find(tokens: Vec<Token>, named: &mut Vec<Vec<Token>>) {
         }
         if reader.takes_word("cached") || reader.takes_word("cachedv") {
             // A site is `$name`, or `,name` in a macro.
-            (reader.next(), reader.next());
+            reader.next();
+            reader.next();
             named.extend(reader.path().map(|(path, _)| path));
         }
         find(group.tokens, named);

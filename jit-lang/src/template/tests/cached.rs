@@ -6,8 +6,11 @@ use super::{GET, check, compiled, operators, right};
 use crate::token::text;
 use azulejo_core::vocab::{Op, Type};
 
-/// The values in the memory of sites that a template reads: of `None` the number of cases, or else the case and the field.
-fn site_values(template: &Template) -> Vec<(usize, Option<(u16, String)>, Type)> {
+/// A value in the memory of a site, by its operand: the number of cases, or a field of the case of a number.
+type OfSite = (usize, Option<(u16, String)>, Type);
+
+/// The values in the memory of sites that a template reads.
+fn site_values(template: &Template) -> Vec<OfSite> {
     let values = template.steps.iter().filter_map(|step| match step {
         Step::SiteValue { operand, offset: SiteOffset::Count, ty, .. } => Some((*operand, None, *ty)),
         Step::SiteValue { operand, offset: SiteOffset::Field { number, case, field }, ty, .. } => {
