@@ -278,7 +278,10 @@ impl Counts {
             baseline: made.baseline,
             optimizer: made.optimizer,
             optimizer_for_calls: made.optimizer_for_calls,
-            passes: made.parts.map_or(Vec::new(), |times| std::iter::zip(parts(), times).collect()),
+            passes: made.parts.map_or(Vec::new(), |times| {
+                // Stages that no function had, such as those of kinds of values, take no time.
+                std::iter::zip(parts(), times).filter(|(_, time)| !time.is_zero()).collect()
+            }),
             exits,
             tier_ups: self.tier_ups.get(),
             missed: self.missed.get(),

@@ -39,7 +39,8 @@ pub struct Compilation {
     /// The places of its values.
     pub assignment: Assignment,
     build: build::BuildScratch,
-    kinds: kinds::Scratch,
+    /// Apart, because few bytecode types have kinds, and engines are made on small stacks too.
+    kinds: Box<kinds::Scratch>,
     represent: represent::Scratch,
     rewrite: rewrite::Scratch,
     forward: forward::Scratch,
@@ -63,7 +64,7 @@ impl Default for Compilation {
             ranges: Ranges::default(),
             assignment: Assignment::default(),
             build: build::BuildScratch::default(),
-            kinds: kinds::Scratch::default(),
+            kinds: Box::default(),
             represent: represent::Scratch::default(),
             rewrite: rewrite::Scratch::default(),
             forward: forward::Scratch::default(),
