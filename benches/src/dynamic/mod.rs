@@ -17,7 +17,7 @@ use azulejo::prelude::*;
 use heap::Heap;
 use lua::Lua;
 use machine::Op;
-use programs::{Defined, DynamicProgram};
+use programs::{Definer, DynamicProgram};
 use std::io::Write;
 
 /// How often a program runs before it is measured.
@@ -47,7 +47,7 @@ impl Runner {
             Tier::Interpreter => Engine::<Op>::builder().only(tier).build(),
             _ => Engine::<Op>::builder().up_to(tier).build(),
         };
-        let mut defined = Defined { engine: &engine, functions: Vec::new() };
+        let mut defined = Definer { engine: &engine, functions: Vec::new() };
         let run = (program.define)(&mut defined);
         let functions = defined.functions;
         Runner { tier, engine, heap: Heap::new(), functions, run, n: program.n }

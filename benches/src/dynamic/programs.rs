@@ -29,16 +29,16 @@ pub(crate) struct DynamicProgram {
     /// The argument of `run`; the PUC interpreter takes the better part of a second.
     pub(crate) n: f64,
     /// Defines the functions in an engine. The last one is `run`.
-    pub(crate) define: fn(&mut Defined<'_>) -> u32,
+    pub(crate) define: fn(&mut Definer<'_>) -> u32,
 }
 
 /// An engine in which functions are defined.
-pub(crate) struct Defined<'a> {
+pub(crate) struct Definer<'a> {
     pub(crate) engine: &'a Engine<Op>,
     pub(crate) functions: Vec<FunctionId>,
 }
 
-impl Defined<'_> {
+impl Definer<'_> {
     /// Defines a function. Returns its number.
     fn add(&mut self, name: &str, function: Written) -> u32 {
         let id = self.engine.define(name, function.code, function.registers).expect("the code is right");
@@ -92,7 +92,7 @@ fn count_up(
     count(f, [index, limit, step, variable], labels, |f| body(f, variable));
 }
 
-fn fib(defined: &mut Defined<'_>) -> u32 {
+fn fib(defined: &mut Definer<'_>) -> u32 {
     let fib = defined.add(
         "fib",
         function(1, |f| {
@@ -185,7 +185,7 @@ fn advance(f: &mut Writer) {
     f.give(this);
 }
 
-fn nbody(defined: &mut Defined<'_>) -> u32 {
+fn nbody(defined: &mut Definer<'_>) -> u32 {
     let sqrt = defined.add(
         "sqrt",
         function(1, |f| {
@@ -240,7 +240,7 @@ fn nbody(defined: &mut Defined<'_>) -> u32 {
     )
 }
 
-fn sieve(defined: &mut Defined<'_>) -> u32 {
+fn sieve(defined: &mut Definer<'_>) -> u32 {
     defined.add(
         "run",
         function(1, |f| {
@@ -304,7 +304,7 @@ fn make_objects(f: &mut Writer, objects: u32, [rectangle, circle, grow]: [u32; 3
     });
 }
 
-fn methods(defined: &mut Defined<'_>) -> u32 {
+fn methods(defined: &mut Definer<'_>) -> u32 {
     let rectangle = defined.add(
         "rectangle",
         function(1, |f| {
@@ -366,7 +366,7 @@ fn methods(defined: &mut Defined<'_>) -> u32 {
     )
 }
 
-fn closures(defined: &mut Defined<'_>) -> u32 {
+fn closures(defined: &mut Definer<'_>) -> u32 {
     let next = defined.add(
         "next",
         function(1, |f| {
