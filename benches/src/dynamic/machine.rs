@@ -113,12 +113,10 @@ template! {
     Op::ForPrepare! => (asv (($from number $index) ($limit number) ($step number))
         (dov (set $index (box number (sub $from $step))) (branch $to))
         (discard (slow not_numbers (arglist) u64)))
-    Op::ForLoop! => (asv (($last number $index) ($most number $limit) ($by number $step))
-        (letv: (($next (add $last $by)))
-            (when (if (lt (const 0.0 f64) $by) (le $next $most) (ge $next $most))
-                (letv: (($boxed (box number $next)))
-                    (dov (set $index $boxed) (set $variable $boxed) (branch $to)))))
-        (discard (slow not_numbers (arglist) u64)))
+    Op::ForLoop! => (letv: (($by (unbox number $step)) ($most (unbox number $limit)) ($next (add (unbox number $index) $by)))
+        (when (if (lt (const 0.0 f64) $by) (le $next $most) (ge $next $most))
+            (letv: (($boxed (box number $next)))
+                (dov (set $index $boxed) (set $variable $boxed) (branch $to)))))
     Op::Return => (return $a)
 }
 
