@@ -23,7 +23,10 @@ const N_STAGES: usize = STAGES.len() - OF_KINDS.len() + 1;
 /// The names of the stages, in the order of the notifications.
 fn stages() -> impl Iterator<Item = &'static str> {
     let again = |stage| (stage == "forward").then_some("rewrite 2");
-    STAGES.into_iter().filter(|stage| !OF_KINDS.contains(stage)).flat_map(move |stage| [stage].into_iter().chain(again(stage)))
+    STAGES
+        .into_iter()
+        .filter(|stage| !OF_KINDS.contains(stage))
+        .flat_map(move |stage| [stage].into_iter().chain(again(stage)))
 }
 
 /// Records the time and the heap use at the end of each stage.

@@ -22,7 +22,8 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
   ci      format, lints, docs, other targets, Miri, a minute of fuzzing, tidy: all that must hold besides the tests
   bench   measure beside Cranelift, Rust and an interpreter written by hand; --json FILE, --quick, --only NAME,
-          --passes (where the optimizer spends its time), --suite wasm (beside wasmtime and wasmi instead)
+          --passes (where the optimizer spends its time), --suite wasm (beside wasmtime and wasmi instead),
+          --suite dynamic (beside Lua instead)
   fuzz    run random programs in every tier and compare; --seconds N, --seed N, --programs N
   wasm-fuzz
           run generated WebAssembly modules in every tier and in wasmi, and compare; --modules N, --seed N, --seconds N
