@@ -11,7 +11,8 @@ rewrite! {
     // x + 0 = x
     (add.$t:int $x (const 0)) => $x
     // (x + a) + b = x + (a + b)
-    (add.$t:int (add $x (const $a)) (const $b)) => (add $x (const (&add $a $b)))
+    // An address keeps a small offset for the instruction that uses it.
+    (add.$t:int (add $x (const $a)) (const $b)) => (add $x (const (&add $a $b))) if (&gathers $a $b)
     // (a - x) + b = (a + b) - x
     (add.$t:int (sub (const $a) $x) (const $b)) => (sub (const (&add $a $b)) $x)
     // (x - y) + y = x

@@ -49,6 +49,11 @@ pub(super) fn fits_32(a: i64) -> bool {
     a == a as i32 as i64
 }
 
+/// Whether the sum of two constants does not need more room in instructions than the second one.
+pub(super) fn gathers(a: i64, b: i64) -> bool {
+    fits_32(a.wrapping_add(b)) || !fits_32(b)
+}
+
 pub(super) fn is_scale(a: i64) -> bool {
     matches!(a, 1 | 2 | 4 | 8)
 }
