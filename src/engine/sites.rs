@@ -82,6 +82,9 @@ struct ChangeOfCode<'a, B: Bytecode> {
 impl<B: Bytecode> Drop for ChangeOfCode<'_, B> {
     fn drop(&mut self) {
         let Self { engine, function, is_needed } = *self;
+        if is_needed && let Some(body) = function.made_body() {
+            body.speculation.forget_misses();
+        }
         // The function is left as it is if the optimizer has made nothing of it, and makes nothing.
         if is_needed && (function.is_optimized() || function.tier.is_in_progress()) {
             engine.discard_optimized(function);

@@ -7,6 +7,7 @@
 //! |-------------|-----------------------------------------------|-----------|
 //! | `Unfounded` | the function runs outside the optimizer's code | `Founded` |
 //! | `Founded`   | the optimizer's code missed too often          | `Refuted` |
+//! | `Refuted`   | what sites have learned is forgotten           | `Founded` |
 //!
 //! Only `Founded` leaves anything out: that a slow path has never run means something if the function has. A slow path that has
 //! been missed is known to run from then on. So each new compilation of the function misses less, and there are few of them.
@@ -17,11 +18,20 @@ use std::sync::atomic::AtomicU8;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// After how many misses the function's optimized code is discarded.
+/// After how many misses the function's optimized code is discarded, the first few times.
 pub(crate) const MISSES: u32 = 8;
 
+/// How often it is discarded after so many misses. From then on each time takes as many misses as all times before, so that a function
+/// which learns late is compiled soon, and one that never stops missing is compiled seldom.
+const QUICKLY: u32 = 4;
+
 /// How often the function's optimized code is discarded for misses. After that nothing is left out any more.
-pub(crate) const DISCARDS: u32 = 4;
+pub(crate) const DISCARDS: u32 = 10;
+
+/// The number of misses with which the code is discarded the last time.
+const LAST: u32 = (MISSES * QUICKLY) << (DISCARDS - QUICKLY);
+
+const _: () = assert!((MISSES * QUICKLY).is_power_of_two(), "the numbers of misses go on from there");
 
 /// Whether the optimizer may leave out slow paths. The module's head has the transitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,10 +77,21 @@ impl Speculation {
     pub(crate) fn note_miss(&self, at: u32) -> bool {
         self.slow_paths.note_miss(at);
         let misses = self.misses.fetch_add(1, Relaxed) + 1;
-        if misses >= MISSES * DISCARDS {
+        if misses >= LAST {
             self.trust.store(Trust::Refuted as u8, Relaxed);
         }
-        misses.is_multiple_of(MISSES)
+        match misses <= MISSES * QUICKLY {
+            true => misses.is_multiple_of(MISSES),
+            false => misses.is_power_of_two(),
+        }
+    }
+
+    /// Forgets the misses, because what sites have learned is forgotten, and they will learn again.
+    pub(crate) fn forget_misses(&self) {
+        self.misses.store(0, Relaxed);
+        if self.trust.load(Relaxed) == Trust::Refuted as u8 {
+            self.trust.store(Trust::Founded as u8, Relaxed);
+        }
     }
 }
 
@@ -114,11 +135,14 @@ mod tests {
     fn code_is_discarded_a_few_times_and_then_leaves_nothing_out() {
         let speculation = speculation();
         speculation.note_run();
-        let discards =
-            (0..MISSES * 10).filter(|_| speculation.left_out().is_some() && speculation.note_miss(0));
+        let discards = (0..MISSES << (DISCARDS + 1))
+            .filter(|_| speculation.left_out().is_some() && speculation.note_miss(0));
         assert_eq!(discards.count() as u32, DISCARDS);
         speculation.note_run();
         assert!(speculation.left_out().is_none());
+        speculation.forget_misses();
+        assert!(speculation.left_out().is_some());
+        assert!((1..MISSES).all(|_| !speculation.note_miss(0)) && speculation.note_miss(0));
     }
 
     #[test]
