@@ -8,6 +8,7 @@ use crate::call::{Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, 
 use crate::emit::adapter::adapter;
 use crate::emit::admit::admit_calls;
 use crate::emit::{Backend, Code, Form, MAX_FRAME_BYTES, Options, Scratch, Set, emit, emit_as, link_by_hand};
+use crate::exit::Records;
 use crate::faults::{self, Guarded, Registered, Site};
 use crate::memory::{CodeMemory, Installed};
 use crate::status::Status;
@@ -57,6 +58,8 @@ pub struct Compiled<M: Backend> {
     /// Dropped before the code, too: the fault handler's record of it.
     _faults: Option<Registered>,
     installed: Installed,
+    /// The code contains their address.
+    _records: Option<Box<Records>>,
     entry: u32,
     /// How many bytes are code; constants follow.
     code_bytes: usize,
@@ -346,8 +349,10 @@ impl<M: Backend> Compiler<M> {
             None => emit(emission, tiles, assignment, set, options, code)?,
             Some((admission, slots)) => {
                 let is_frame = |inst: &Inst| inst.node.is_some() && graph.node(inst.node).op == Op::FRAME;
-                // The graph of a long function has been dropped by now; a long function gets its slots in any case.
-                let has_frame = graph.nodes.is_empty() || tiles.insts.iter().any(is_frame);
+                // Exits store in the slots. The graph of a long function has been dropped by now; a long function gets its slots in any
+                // case.
+                let has_frame =
+                    graph.nodes.is_empty() || !tiles.states.is_empty() || tiles.insts.iter().any(is_frame);
                 let slots = if has_frame { slots } else { 0 };
                 let admit = |emitter: &mut M| admit_calls(emitter, admission, options.backtraces);
                 let form = Form::CallEntry { slots, admit };
@@ -379,6 +384,7 @@ impl<M: Backend> Compiler<M> {
             _announced: announced,
             _faults: faults,
             installed,
+            _records: self.code.records.take(),
             entry: self.code.entry,
             code_bytes: self.code.end as usize,
             map,

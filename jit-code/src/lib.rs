@@ -14,6 +14,7 @@ pub mod baseline;
 pub mod call;
 pub mod compile;
 pub mod emit;
+pub mod exit;
 #[cfg_attr(
     not(target_os = "linux"),
     allow(dead_code, reason = "where there is no signal handler, nobody asks what a fault is")

@@ -3,6 +3,7 @@
 use crate::abi::BYTECODE;
 use crate::emit::{Cond, Emitter, distance, jcc};
 use crate::encode::{Alu, Immediate, Mem, Shift, field};
+use crate::glue::{PUSHED, store_state};
 use crate::jump::Jump;
 use crate::opcode::opcode;
 use crate::regs::*;
@@ -10,6 +11,7 @@ use azulejo_code::Field;
 use azulejo_code::call::Host;
 use azulejo_code::emit::Goal;
 use azulejo_code::emit::assembler::{Assembler, CallRegisters, Target, Test};
+use azulejo_code::exit::Records;
 use azulejo_core::ir::index::Block;
 use azulejo_core::target::Reg;
 use azulejo_core::vocab::Type;
@@ -116,6 +118,23 @@ impl Assembler for Emitter {
 
     fn land_skip(&mut self, from: usize) {
         self.land(from);
+    }
+
+    fn leave_noting(&mut self, record: u32, to: Block) {
+        dynasm!(self; .arch x64; push DWORD record as i32);
+        self.jump_to(Goal::Block(to));
+    }
+
+    #[allow(clippy::useless_conversion, reason = "dynasm converts the numbers of registers")]
+    fn store_state(&mut self, records: *const Records) {
+        let rax = RAX.number();
+        // Between the pushes and the end of the call, the stack pointer is lower than the frame says. Only the stub runs then, and its
+        // unwind information makes up for it.
+        dynasm!(self; .arch x64; push Rq(rax));
+        self.set_register(RAX, records.addr() as u64);
+        dynasm!(self; .arch x64; push Rq(rax));
+        self.call_address(store_state as *const u8 as u64, rax);
+        self.address(RSP, RSP, PUSHED as i64);
     }
 }
 

@@ -18,6 +18,7 @@
 
 use crate::abi::REGISTER_ARGUMENTS;
 use azulejo_code::call::{CallCell, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs, UnresolvedCall};
+use azulejo_code::exit::{Dump, Exited, Records};
 use azulejo_core::vocab::Trap;
 
 const _: () = assert!(
@@ -232,6 +233,80 @@ unsafe extern "sysv64-unwind" fn note_stub() {
         ".cfi_endproc",
         host = const CallCell::HOST,
         note = const Host::NOTE,
+    )
+}
+
+/// How many bytes of the stack an exit takes, from its block to the stub: the number of its record, `rax`, and the address of the
+/// records.
+pub(crate) const PUSHED: usize = 24;
+
+/// Finds the values of an exit in the registers and on the stack.
+unsafe extern "sysv64" fn leave(records: &Records, record: u32, registers: &Dump, stack: *mut u8) -> Exited {
+    // SAFETY: the code that contains these addresses belongs to the function that was left.
+    unsafe { records.leave(record, registers, stack) }
+}
+
+/// Saves all registers and passes them to [`leave`]; see [`Assembler::store_state`](azulejo_code::emit::Assembler::store_state). For
+/// the unwinder, what was pushed belongs to this frame.
+#[unsafe(naked)]
+pub(crate) unsafe extern "sysv64" fn store_state() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        ".cfi_def_cfa_offset {pushed} + 8",
+        ".cfi_offset rip, -({pushed} + 8)",
+        "sub rsp, {dump}",
+        ".cfi_adjust_cfa_offset {dump}",
+        "mov [rsp + 8], rcx",
+        "mov rcx, [rsp + {dump} + 16]",
+        "mov [rsp], rcx",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rbx",
+        "mov [rsp + 40], rbp",
+        "mov [rsp + 48], rsi",
+        "mov [rsp + 56], rdi",
+        "mov [rsp + 64], r8",
+        "mov [rsp + 72], r9",
+        "mov [rsp + 80], r10",
+        "mov [rsp + 88], r11",
+        "mov [rsp + 96], r12",
+        "mov [rsp + 104], r13",
+        "mov [rsp + 112], r14",
+        "mov [rsp + 120], r15",
+        "movsd [rsp + {floats}], xmm0",
+        "movsd [rsp + {floats} + 8], xmm1",
+        "movsd [rsp + {floats} + 16], xmm2",
+        "movsd [rsp + {floats} + 24], xmm3",
+        "movsd [rsp + {floats} + 32], xmm4",
+        "movsd [rsp + {floats} + 40], xmm5",
+        "movsd [rsp + {floats} + 48], xmm6",
+        "movsd [rsp + {floats} + 56], xmm7",
+        "movsd [rsp + {floats} + 64], xmm8",
+        "movsd [rsp + {floats} + 72], xmm9",
+        "movsd [rsp + {floats} + 80], xmm10",
+        "movsd [rsp + {floats} + 88], xmm11",
+        "movsd [rsp + {floats} + 96], xmm12",
+        "movsd [rsp + {floats} + 104], xmm13",
+        "movsd [rsp + {floats} + 112], xmm14",
+        "movsd [rsp + {floats} + 120], xmm15",
+        "mov rdi, [rsp + {dump} + 8]",
+        "mov esi, [rsp + {dump} + 24]",
+        "mov rdx, rsp",
+        "lea rcx, [rsp + {dump} + {pushed} + 8]",
+        "mov rbx, rsp",
+        ".cfi_def_cfa_register rbx",
+        "and rsp, -16",
+        "call {leave}",
+        "mov rsp, rbx",
+        ".cfi_def_cfa_register rsp",
+        "mov rbx, [rsp + 24]",
+        "add rsp, {dump}",
+        ".cfi_adjust_cfa_offset -{dump}",
+        "ret",
+        ".cfi_endproc",
+        pushed = const PUSHED,
+        dump = const size_of::<Dump>(),
+        floats = const core::mem::offset_of!(Dump, floats),
+        leave = sym leave,
     )
 }
 

@@ -120,9 +120,8 @@ impl CallCell {
     /// This function, as the optimizer needs it to compile it for calls with this many arguments; `unit` is the value of
     /// `(cu)`.
     pub fn call_entry(&self, arguments: u32, unit: *const ()) -> CallEntry {
-        let cell = core::ptr::from_ref(self).addr() as u64;
         let in_registers = self.stubs().register_arguments as u32;
-        CallEntry { arguments, in_registers, unit: unit.addr() as u64, cell, resume: self.resume() }
+        CallEntry { arguments, in_registers, unit: unit.addr() as u64 }
     }
 
     /// The address of the callback that resumes a function.

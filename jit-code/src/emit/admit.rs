@@ -26,6 +26,8 @@ pub(crate) fn admit_calls<M: Backend>(cx: &mut M, admission: &Admission<'_>, bac
     cx.leaving.noted = backtraces.then(|| core::ptr::from_ref(cell).addr() as u64);
     let stack_bytes = cx.frame.size() as usize;
     cx.leaving.host = core::ptr::from_ref(cell.host()).addr() as u64;
+    cx.leaving.cell = core::ptr::from_ref(cell).addr() as u64;
+    cx.leaving.resume = cell.resume();
     let is_deep = refuse(cx);
     let is_foreign = send_aside(cx);
     let entry = cx.here() as u32;

@@ -5,6 +5,7 @@
 //! are written with these instructions, once for all machines.
 
 use super::Goal;
+use crate::exit::Records;
 use crate::field::Field;
 use azulejo_core::ir::index::Block;
 use azulejo_core::target::Reg;
@@ -139,4 +140,12 @@ pub trait Assembler: Sized {
 
     /// Makes a skip lead here.
     fn land_skip(&mut self, from: usize);
+
+    /// Notes the number of an exit's record, for [`store_state`](Self::store_state), and jumps to a block. Changes no register that
+    /// may hold a value.
+    fn leave_noting(&mut self, record: u32, to: Block);
+
+    /// Calls the machine's stub that stores the values of the noted record ([`Records::leave`]). Leaves the exit's status and the
+    /// record's first value in the result registers, and the stack pointer as it was before the record was noted.
+    fn store_state(&mut self, records: *const Records);
 }

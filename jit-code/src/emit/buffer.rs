@@ -6,6 +6,7 @@ use super::layout::Layout;
 use super::leave::Leaving;
 use super::link::{self, DistanceForm, Fixup, Goal, Pool};
 use super::{Backend, Code, Options, Outline};
+use crate::exit::Records;
 use crate::memory::reach::Reach;
 use crate::unwind::StackFrame;
 use azulejo_core::ir::index::Block;
@@ -36,6 +37,8 @@ pub struct Buffer<M: Backend> {
     pub leaves: Vec<u32>,
     /// Which of these epilogues ends the function after a faulting access, if an access may fault.
     pub lands: Option<u32>,
+    /// Where the values of VM registers are at the exits so far. The code contains their address.
+    pub records: Option<Box<Records>>,
     /// How the function is entered, and the code that it leaves by.
     pub(super) leaving: Leaving,
     /// In a stencil, the exits that its blocks lead to.
@@ -60,6 +63,7 @@ impl<M: Backend> Default for Buffer<M> {
             room: 0,
             leaves: Vec::new(),
             lands: None,
+            records: None,
             leaving: Leaving::default(),
             outline: None,
             falls_through: false,
@@ -83,6 +87,7 @@ impl<M: Backend> Buffer<M> {
             room,
             leaves,
             lands,
+            records,
             leaving,
             outline,
             ..
@@ -95,6 +100,7 @@ impl<M: Backend> Buffer<M> {
         ways.clear();
         leaves.clear();
         leaving.clear();
+        *records = None;
         reach.clone_from(&options.reach);
         (*next, *frame, *room, *lands, *outline) = (Block::NONE, M::Frame::default(), 0, None, None);
         (self.falls_through, self.is_cold) = (false, false);

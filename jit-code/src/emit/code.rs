@@ -1,6 +1,7 @@
 //! A function's machine code, before it is installed.
 
 use super::Backend;
+use crate::exit::Records;
 use crate::faults::Site;
 use crate::memory::Finished;
 use crate::unwind::Described;
@@ -29,6 +30,8 @@ pub struct Code<M: Backend> {
     pub addresses: Vec<(u32, u64)>,
     /// The accesses that may fault, in order.
     pub sites: Vec<Site>,
+    /// Where the values of VM registers are at its exits. The code contains their address.
+    pub records: Option<Box<Records>>,
 }
 
 impl<M: Backend> Default for Code<M> {
@@ -44,6 +47,7 @@ impl<M: Backend> Default for Code<M> {
             lands: None,
             addresses: Vec::new(),
             sites: Vec::new(),
+            records: None,
         }
     }
 }

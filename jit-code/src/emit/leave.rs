@@ -18,6 +18,11 @@ pub(super) struct Leaving {
     pub(super) is_call_entry: bool,
     /// The address of the function's host, if other functions call it.
     pub(super) host: u64,
+    /// The address of its call cell, and that of the host's function that continues after an exit, if other functions call it.
+    pub(super) cell: u64,
+    pub(super) resume: u64,
+    /// The code that exits with a state share.
+    pub(super) with_state: Option<Block>,
     /// The address of its own call cell, if other functions call it and its failures are noted.
     pub(super) noted: Option<u64>,
     /// Failure exits, which are emitted behind all blocks.
@@ -29,6 +34,7 @@ pub(super) struct Leaving {
 impl Leaving {
     pub(super) fn clear(&mut self) {
         (self.is_call_entry, self.host, self.noted) = (false, 0, None);
+        (self.cell, self.resume, self.with_state) = (0, 0, None);
         self.failures.clear();
         self.endings.clear();
     }

@@ -12,6 +12,7 @@ mod around;
 pub mod assembler;
 mod buffer;
 mod code;
+mod exit;
 mod layout;
 pub mod leave;
 mod link;
@@ -39,6 +40,7 @@ pub use assembler::Assembler;
 use assembler::Results;
 pub use buffer::Buffer;
 pub use code::Code;
+pub use exit::leave_with_state;
 use layout::Layout;
 pub use link::{DistanceForm, Fixup, Goal, Pool, Shorter};
 pub use tile::{EmitFn, Place, Set, Tile};
@@ -247,7 +249,9 @@ pub fn emit_as<M: Backend>(
     buffer.clear(tiles.position.len(), options);
     buffer.outline = outline;
     buffer.room = slot_offset(tiles.out_args, assignment.slots);
-    buffer.frame = M::Frame::new(assignment.used, buffer.room + slots * 8, tiles.has_calls, options);
+    // The host's function that continues is called from the frame of a function that others call.
+    let has_calls = tiles.has_calls || call_entry.is_some() && !tiles.states.is_empty();
+    buffer.frame = M::Frame::new(assignment.used, buffer.room + slots * 8, has_calls, options);
     code.map.clear();
     code.sites.clear();
     let mut emitter = M::new(buffer);
@@ -262,6 +266,7 @@ pub fn emit_as<M: Backend>(
     let end_of_blocks = emitter.here() as u32;
     code.cold = code.cold.min(end_of_blocks);
     emitter.is_cold = true;
+    exit::finish(&mut emitter);
     leave::finish(&mut emitter, !code.sites.is_empty());
     if emitter.is_stencil() {
         emitter.leave_unresolved(code.cold);
@@ -273,6 +278,7 @@ pub fn emit_as<M: Backend>(
     let emitted = layout.order.iter().map(|position| tiles.blocks[*position as usize].block);
     let added = (tiles.position.len()..buffer.starts.len()).map(Block::from);
     finish(link, &mut buffer, code, emitted, added, true);
+    code.records = buffer.records.take();
     scratch.buffer = buffer;
     Ok(())
 }

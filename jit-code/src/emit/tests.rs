@@ -2,6 +2,7 @@
 
 use super::assembler::{CallRegisters, Target, Test};
 use super::*;
+use crate::exit::Records;
 use crate::field::Field;
 use crate::machine::toy::{Frame, STUBS, TOY};
 use azulejo_core::fuzzing::Random;
@@ -178,6 +179,14 @@ impl Assembler for Emitter {
     }
 
     fn land_skip(&mut self, _: usize) {
+        unreachable!()
+    }
+
+    fn leave_noting(&mut self, _: u32, _: Block) {
+        unreachable!()
+    }
+
+    fn store_state(&mut self, _: *const Records) {
         unreachable!()
     }
 }

@@ -3,6 +3,7 @@
 use super::{Backend, slot_offset};
 use azulejo_core::grammar::TileSet;
 use azulejo_core::ir::assignment::{Assignment, Loc};
+use azulejo_core::ir::index::List;
 use azulejo_core::ir::tiles::{Inst, Role, TileList};
 use azulejo_core::vocab::Sig;
 use core::fmt;
@@ -38,13 +39,15 @@ pub struct Tile<'a, M> {
     pub sig: Sig,
     /// The bytecode it came from.
     pub origin: u32,
-    locs: &'a [Loc],
+    pub(super) locs: &'a [Loc],
     imms: &'a [i64],
     /// How many of `locs` are results.
     n_outs: usize,
     /// The index of the first temporary.
     first_temp: usize,
     out_args: u16,
+    pub(super) list: &'a TileList,
+    pub(super) operands: List,
     form: FormSpan,
     machine: PhantomData<M>,
 }
@@ -88,6 +91,8 @@ impl<'a, M: Backend> Tile<'a, M> {
             n_outs,
             first_temp,
             out_args: tiles.out_args,
+            list: tiles,
+            operands,
             form: FormSpan::NONE,
             machine: PhantomData,
         }

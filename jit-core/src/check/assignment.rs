@@ -257,8 +257,10 @@ impl<'a> Judge<'a> {
         for (number, (operand, loc)) in core::iter::zip(operands, locs).enumerate() {
             let place = format!("operand {number} of {inst}");
             let is_right = match (operand.constraint, loc) {
-                (Constraint::Reg | Constraint::Any, Loc::Reg(_)) => true,
-                (Constraint::Any, Loc::Slot(_)) => matches!(operand.role, Role::Use | Role::LateUse),
+                (Constraint::Reg | Constraint::Any | Constraint::Anywhere, Loc::Reg(_)) => true,
+                (Constraint::Any | Constraint::Anywhere, Loc::Slot(_)) => {
+                    matches!(operand.role, Role::Use | Role::LateUse)
+                }
                 (Constraint::Fixed(reg), loc) => *loc == Loc::Reg(reg),
                 (Constraint::Tied(to), loc) => {
                     locs.get(to as usize) == Some(loc) && matches!(loc, Loc::Reg(_))

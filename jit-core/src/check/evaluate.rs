@@ -211,6 +211,14 @@ impl Evaluation<'_, '_> {
             Op::RETURN => return Ok(NextBlock::End(Outcome::Returned(operands[0]))),
             Op::RET => return Ok(NextBlock::End(Outcome::Returned(0))),
             Op::EXIT_AT => return Ok(NextBlock::End(Outcome::Exited(data.imm))),
+            Op::EXIT_WITH => {
+                let (state, registers) = self.graph.state(end).expect("it has one");
+                // A slot is written whole, with zeros above a narrow value.
+                for (register, value) in core::iter::zip(registers, &operands[1..]) {
+                    self.machine.memory.write(operands[0] + *register as u64 * 8, 8, *value);
+                }
+                return Ok(NextBlock::End(Outcome::Exited(state.to)));
+            }
             Op::TRAP => return Ok(NextBlock::End(Outcome::Trapped { code: data.imm, origin: data.origin })),
             _ => return self.violation(end, "ends a block, but not in any known way"),
         };

@@ -11,6 +11,7 @@ use crate::grammar::pattern::{Pattern, PatternShape, Symbol, is_const};
 use crate::grammar::{TileSet, text};
 use crate::ir::graph::{CallTarget, Graph};
 use crate::ir::index::Node;
+use crate::ir::state::{Saved, SavedValue, TileState};
 use crate::ir::tiles::{Edge, Role, TileBlock, TileList};
 use crate::vocab::op::{Param, Props};
 use crate::vocab::{Op, Sig, Type};
@@ -79,6 +80,7 @@ struct End {
     value: u64,
     imm: i64,
     origin: u32,
+    inst: usize,
 }
 
 struct Execution<'a, 'm> {
@@ -149,6 +151,7 @@ impl<'a> Execution<'a, '_> {
                     value,
                     imm: operands.imms.last().copied().unwrap_or(0),
                     origin: data.origin,
+                    inst: at,
                 },
             )
         } else {
@@ -297,6 +300,7 @@ impl<'a> Execution<'a, '_> {
             Some(Op::RETURN) => return Ok(NextEdge::Ended(Outcome::Returned(end.value))),
             Some(Op::RET) => return Ok(NextEdge::Ended(Outcome::Returned(0))),
             Some(Op::EXIT_AT) => return Ok(NextEdge::Ended(Outcome::Exited(end.imm as u64))),
+            Some(Op::EXIT_WITH) => return Ok(NextEdge::Ended(self.leave_with(end))),
             Some(Op::TRAP) => {
                 return Ok(NextEdge::Ended(Outcome::Trapped { code: end.imm as u64, origin: end.origin }));
             }
@@ -306,6 +310,23 @@ impl<'a> Execution<'a, '_> {
             }
         };
         Ok(NextEdge::Edge(edges[way]))
+    }
+
+    /// Stores the values of a state in the frame.
+    fn leave_with(&mut self, end: End) -> Outcome {
+        let list = self.list;
+        let TileState { to, saved } = list.states[end.imm as usize];
+        let mut operands = list.operands(end.inst).iter().map(|operand| self.values[operand.vreg.at()]);
+        let mut next = || operands.next().flatten().expect("operands were read before");
+        let frame = next();
+        for Saved { register, value } in &list.saved[saved.range()] {
+            let value = match value {
+                SavedValue::Operand => next(),
+                SavedValue::Constant(bits) => *bits,
+            };
+            self.machine.memory.write(frame + *register as u64 * 8, 8, value);
+        }
+        Outcome::Exited(to)
     }
 
     /// Follows an edge to its block. All parameters of the block change at the same time.

@@ -231,6 +231,13 @@ impl Judge<'_> {
             self.operands(node, target.into_iter().chain(args));
         } else if data.op == Op::PARAM {
             self.operands(node, core::iter::repeat_n(Some(data.sig.ty), n_inputs));
+        } else if let Some((_, registers)) = self.graph.state(node) {
+            let is_value = |input: &Node| self.graph.node(*input).ty().is_value();
+            if !registers.is_sorted_by(|a, b| a < b) || !self.graph.inputs(node).iter().all(is_value) {
+                self.wrong(node, "has a state that is not one value for each of some registers");
+            }
+            let values = core::iter::repeat_n(None, registers.len());
+            self.operands(node, core::iter::once(Some(Type::I64)).chain(values));
         } else {
             let expected = info.operands.iter().filter_map(|kind| match kind {
                 Kind::Same => Some(Some(operating)),
@@ -277,6 +284,7 @@ impl Judge<'_> {
             Op::IS | Op::UNBOX | Op::BOX => self.is_kind(data),
             Op::IDX => matches!(data.imm, 1 | 2 | 4 | 8),
             op if self.graph.vocab.info(op).is_call() => (data.imm as usize) < self.graph.calls.len(),
+            op if self.graph.has_state(op) => (data.imm as usize) < self.graph.states.all.len(),
             op if self.graph.vocab.info(op).props.contains(Props::ACCESS) => match Access::of(data.imm) {
                 Access::Plain => true,
                 Access::Pure => data.ty() != Type::Void,

@@ -16,6 +16,7 @@ use crate::grammar::{TileInfo, TileSet};
 use crate::ir::bits::BitSet;
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Vreg};
+use crate::ir::state::SavedValue;
 use crate::ir::tiles::{Constraint, Operand, Role, TileBlock, TileList};
 
 /// All violations in the tiles of a graph.
@@ -169,9 +170,10 @@ impl Judge<'_> {
             return;
         }
         let call = inst.node.is_some() && self.graph.call(inst.node).is_some();
+        let state = if inst.node.is_some() { self.graph.state(inst.node) } else { None };
         let results = info.result.class().is_some() as usize;
         let described = results + info.uses.len() + info.temps.len();
-        if operands.len() < described || operands.len() > described && !call {
+        if operands.len() < described || operands.len() > described && !call && state.is_none() {
             self.wrong(place(), format!("has {} operands, its tile describes {described}", operands.len()));
             return;
         }
@@ -192,11 +194,22 @@ impl Judge<'_> {
                 problems.push(format!("operand {n} is not as described"));
             }
         }
+        if let Some((state, registers)) = state {
+            let kept = self.list.states.get(self.graph.node(inst.node).imm as usize);
+            let saved = kept.map_or(&[][..], |kept| &self.list.saved[kept.saved.range()]);
+            let of_operands = saved.iter().filter(|saved| saved.value == SavedValue::Operand).count();
+            let is_told = kept.is_some_and(|kept| kept.to == state.to)
+                && saved.iter().map(|saved| saved.register).eq(registers.iter().copied());
+            if !is_told || arguments.len() != of_operands + 1 {
+                problems.push("its state is not that of its node".to_string());
+            }
+        }
         for argument in arguments {
             let outside = |unit: u16| unit >= self.list.out_args;
             match argument.constraint {
-                Constraint::Fixed(reg) if reg.class() == class(argument) => {}
-                Constraint::OutArg(unit) if !outside(unit.number()) => {}
+                Constraint::Fixed(reg) if call && reg.class() == class(argument) => {}
+                Constraint::OutArg(unit) if call && !outside(unit.number()) => {}
+                Constraint::Anywhere if state.is_some() => {}
                 _ => problems.push(format!("argument {} is not where conventions put one", argument.vreg)),
             }
         }
@@ -265,7 +278,7 @@ impl Judge<'_> {
                         self.wrong(place(), format!("{} is tied to what it cannot be tied to", operand.vreg));
                     }
                 }
-                Constraint::Reg | Constraint::Any | Constraint::OutArg(_) => {}
+                Constraint::Reg | Constraint::Any | Constraint::Anywhere | Constraint::OutArg(_) => {}
             }
         }
     }

@@ -7,6 +7,7 @@
 
 use super::index::{Block, List, Node};
 use super::kinds::ValueKind;
+use super::state::{State, States};
 use super::template::Signature;
 use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
 
@@ -20,7 +21,8 @@ pub struct NodeData {
     /// Its operands, in [`Graph::links`].
     pub inputs: List,
     /// Its constant: the bits of a `const`, the offset of an `addr`, the scale of an `idx`, the index in [`Graph::calls`] of a
-    /// call, the number in [`Graph::kinds`] of an `is`, `unbox` or `box`, the code of a `trap`, the bytecode index of an `exit_at`, the [`Access`] of a load or store.
+    /// call, the number in [`Graph::kinds`] of an `is`, `unbox` or `box`, the code of a `trap`, the bytecode index of an `exit_at`, the
+    /// number in [`Graph::states`] of an `exit_with`, the [`Access`] of a load or store.
     pub imm: u64,
     /// The block that it is pinned in; `NONE` while it floats.
     pub block: Block,
@@ -180,6 +182,8 @@ pub struct Graph {
     pub links: Vec<Node>,
     /// The descriptions of calls.
     pub calls: Vec<CallData>,
+    /// The frame states of nodes that leave the function.
+    pub states: States,
     /// Blocks of earlier functions, kept for their memory.
     spare: Vec<BlockData>,
 }
@@ -191,7 +195,8 @@ impl Graph {
     /// A graph without blocks.
     pub fn new(vocab: Vocabulary) -> Graph {
         let (nodes, blocks, links, calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Graph { vocab, kinds: &[], nodes, blocks, links, calls, spare: Vec::new() }
+        let (states, spare) = (States::default(), Vec::new());
+        Graph { vocab, kinds: &[], nodes, blocks, links, calls, states, spare }
     }
 
     /// Empties the graph and keeps its memory.
@@ -203,6 +208,7 @@ impl Graph {
         self.spare.extend(self.blocks.drain(..).rev());
         self.links.clear();
         self.calls.clear();
+        self.states.clear();
     }
 
     /// The operands of a node.
@@ -414,6 +420,19 @@ impl Graph {
         }
         let props = self.vocab.info(data.op).props;
         !props.intersects(Props::WRITES | Props::ENDS) && !self.may_fault(node)
+    }
+
+    /// The frame state of a node that has one, and the VM register of each operand after the first.
+    pub fn state(&self, node: Node) -> Option<(&State, &[u32])> {
+        let data = self.node(node);
+        self.has_state(data.op)
+            .then(|| (&self.states.all[data.imm as usize], self.states.registers(data.imm)))
+    }
+
+    /// Whether nodes of an operator have a frame state.
+    #[inline]
+    pub fn has_state(&self, op: Op) -> bool {
+        self.vocab.info(op).props.contains(Props::STATE)
     }
 
     /// The trap that a `trap` node raises.

@@ -13,6 +13,7 @@ pub mod ranges;
 pub mod schedule;
 pub mod sites;
 pub mod slow_paths;
+pub mod state;
 pub mod status;
 pub mod stencil;
 pub mod template;

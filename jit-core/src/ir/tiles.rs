@@ -6,6 +6,7 @@
 
 use super::index::{Block, InstId, List, Loop, Node, Vreg};
 use super::schedule::LoopData;
+use super::state::{Saved, TileState};
 use super::template::Convention;
 use crate::target::{Reg, RegSet};
 use crate::vocab::{Sig, Type};
@@ -36,6 +37,9 @@ pub enum Constraint {
     Fixed(Reg),
     /// A result: in the register of the use with this operand number.
     Tied(u8),
+    /// A use of a [`State`](super::state::State): wherever it is, in a register or its spill slot. It never keeps a value in a
+    /// register, and no move is made for it.
+    Anywhere,
     /// A use: stored in this 8-byte unit of the outgoing argument area. The allocator stores it there.
     OutArg(Unit),
 }
@@ -188,6 +192,11 @@ pub struct TileList {
     pub vregs: Vec<VregData>,
     /// The pool of the constants that virtual registers stand for.
     pub constants: Vec<u64>,
+    /// The frame states, by the numbers that the graph's states have. An instruction that leaves with one has its number as
+    /// constant, and as operands the address of the frame or the context, and the values.
+    pub states: Vec<TileState>,
+    /// The pool of VM registers in frame states.
+    pub saved: Vec<Saved>,
     /// The size of the outgoing argument area in 8-byte units, including the shadow space.
     pub out_args: u16,
     /// Whether there are calls.
@@ -208,6 +217,8 @@ impl TileList {
         self.args.clear();
         self.vregs.clear();
         self.constants.clear();
+        self.states.clear();
+        self.saved.clear();
         self.out_args = 0;
         self.has_calls = false;
     }
@@ -222,6 +233,14 @@ impl TileList {
     #[inline(always)]
     pub fn imms(&self, inst: usize) -> &[i64] {
         &self.imms[self.insts[inst].imms.range()]
+    }
+
+    /// The frame state of an instruction, if it leaves with one.
+    pub fn state(&self, inst: usize) -> Option<&TileState> {
+        let has_state =
+            self.operands(inst).first().is_some_and(|first| first.constraint == Constraint::Anywhere);
+        let number = self.imms(inst).last().filter(|_| has_state)?;
+        self.states.get(*number as usize)
     }
 
     /// The edges out of a block.

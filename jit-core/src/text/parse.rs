@@ -7,6 +7,7 @@
 use crate::ir::graph::{Access, BlockData, CallData, CallTarget, Effect, Graph, Heat, NodeData, Pred};
 use crate::ir::index::{Block, InstId, List, Loop, Node, Vreg};
 use crate::ir::schedule::LoopData;
+use crate::ir::state::{Saved, SavedValue, State, TileState};
 use crate::ir::template::{Convention, Signature};
 use crate::ir::tiles::{Constraint, Edge, FaultSite, Inst, Operand, Role, TileBlock, TileId, TileList};
 use crate::target::{Reg, RegSet};
@@ -142,6 +143,7 @@ struct GraphParser {
 struct Parts {
     inputs: Vec<Node>,
     succs: Vec<Block>,
+    registers: Vec<u32>,
     imm: Option<u64>,
     origin: u32,
 }
@@ -271,6 +273,8 @@ impl GraphParser {
             parts.imm = Some(Access::Within(number(code, "", "a trap's code")?).bits());
         } else if word.starts_with('v') {
             parts.inputs.push(node(word)?);
+        } else if word.starts_with('r') && self.graph.has_state(op) {
+            parts.registers.push(number(word, "r", "a register")?);
         } else if word.starts_with('b') {
             parts.succs.push(block(word)?);
         } else if parts.imm.is_none() && super::print::has_constant(self.graph.vocab.info(op)) {
@@ -303,7 +307,12 @@ impl GraphParser {
             return Err(format!("{at} is defined a second time"));
         }
         let inputs = List::push(&mut self.graph.links, &parts.inputs);
-        let imm = parts.imm.unwrap_or(0);
+        let mut imm = parts.imm.unwrap_or(0);
+        if self.graph.has_state(op) {
+            let registers = List::push(&mut self.graph.states.registers, &parts.registers);
+            self.graph.states.all.push(State { to: imm, registers });
+            imm = self.graph.states.all.len() as u64 - 1;
+        }
         self.graph.nodes[at.at()] =
             NodeData { op, sig, inputs, imm, block: Block::NONE, origin: parts.origin };
         if self.graph.floats(at) {
@@ -466,6 +475,7 @@ impl TileParser<'_> {
         let (mut operands, mut imms) = (Vec::new(), Vec::new());
         let (mut clobbers, mut in_clobbers, mut after) = (RegSet::EMPTY, false, Node::NONE);
         let mut origin = 0;
+        let (mut state, mut saved) = (None, Vec::new());
         for word in words {
             if word == ";" {
                 in_clobbers = false;
@@ -473,6 +483,10 @@ impl TileParser<'_> {
                 in_clobbers = true;
             } else if in_clobbers {
                 clobbers.insert(self.register(word)?);
+            } else if let Some(to) = word.strip_prefix("to:") {
+                state = Some(number_of_64_bits(to)?);
+            } else if state.is_some() && word.starts_with('r') {
+                saved.push(a_saved_register(word)?);
             } else if let Some(fault) = word.strip_prefix("faults:") {
                 let inst = InstId::from(self.list.insts.len());
                 self.list.faults.push(a_fault(inst, fault)?);
@@ -485,6 +499,15 @@ impl TileParser<'_> {
             } else {
                 operands.push(self.operand(word)?);
             }
+        }
+        if let Some(to) = state {
+            let number = imms.last().and_then(|last| usize::try_from(*last).ok());
+            let number =
+                number.filter(|number| *number <= MAX_NUMBER as usize).ok_or("a state has no number")?;
+            let saved = List::push(&mut self.list.saved, &saved);
+            let n_states = self.list.states.len().max(number + 1);
+            self.list.states.resize(n_states, TileState { to: 0, saved: List::EMPTY });
+            self.list.states[number] = TileState { to, saved };
         }
         let operands = List::push(&mut self.list.operands, &operands);
         let imms = List::push(&mut self.list.imms, &imms);
@@ -507,11 +530,12 @@ impl TileParser<'_> {
             "temp" => Role::Temp,
             _ => return Err(format!("expected an operand, found `{word}`")),
         };
-        let end = place.find(['?', '%', '/', '[']).unwrap_or(place.len());
+        let end = place.find(['?', '~', '%', '/', '[']).unwrap_or(place.len());
         let (name, constraint) = place.split_at(end);
         let constraint = match constraint.split_at_checked(1) {
             None => Constraint::Reg,
             Some(("?", _)) => Constraint::Any,
+            Some(("~", _)) => Constraint::Anywhere,
             Some(("%", reg)) => Constraint::Fixed(self.register(reg)?),
             Some(("/", index)) => Constraint::Tied(number(index, "", "an operand's number")? as u8),
             Some((_, unit)) => {
@@ -521,6 +545,20 @@ impl TileParser<'_> {
         };
         Ok(Operand { vreg: vreg(name)?, role, constraint })
     }
+}
+
+/// A constant of a state, or the low word of a status.
+fn number_of_64_bits(word: &str) -> Parsed<u64> {
+    word.parse().map_err(|_| format!("expected a number, found `{word}`"))
+}
+
+/// `r3` or `r3=17`.
+fn a_saved_register(word: &str) -> Parsed<Saved> {
+    let (register, value) = match word.split_once('=') {
+        Some((register, bits)) => (register, SavedValue::Constant(number_of_64_bits(bits)?)),
+        None => (word, SavedValue::Operand),
+    };
+    Ok(Saved { register: number(register, "r", "a register")?, value })
 }
 
 /// `v7:17:3`: the node of the access, the trap's code, the bytecode.

@@ -5,7 +5,7 @@
 //!
 //! A graph is printed block by block. `b2 cold <- b0.1 b1` lists the edges into the block, each with the position among its
 //! source's successors unless that is 0. A node is `v3 = add.i32 v1 v2 @7`: the types by the operator's key, the operands, the
-//! constant, the successors, and the bytecode unless that is 0. A parameter has one operand for each edge into the block. A
+//! constant, the successors, and the bytecode unless that is 0. The operands of a frame state have their VM registers in front of them. A parameter has one operand for each edge into the block. A
 //! floating node is shown in the first block that needs it, which does not determine where it will be placed.
 //!
 //! Instructions are numbered, and positions in live ranges refer to these numbers: `12g` is the gap before instruction 12,
@@ -16,6 +16,7 @@ use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
 use crate::ir::index::{Block, Node, Vreg};
 use crate::ir::ranges::{Ranges, Segment};
 use crate::ir::schedule::Schedule;
+use crate::ir::state::{Saved, SavedValue, TileState};
 use crate::ir::template::Convention;
 use crate::ir::tiles::{Constraint, Operand, Role, TileId, TileList};
 use crate::target::Reg;
@@ -274,11 +275,17 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
     if let Some(data) = graph.call(node) {
         call(out, data)?;
     }
-    for input in graph.inputs(node) {
+    let state = graph.state(node);
+    for (at, input) in graph.inputs(node).iter().enumerate() {
+        if let (Some((_, registers)), Some(value)) = (state, at.checked_sub(1)) {
+            write!(out, " r{}", registers[value])?;
+        }
         write!(out, " {input}")?;
     }
     if data.op == Op::CONST {
         constant(out, data.sig.ty, data.imm)?;
+    } else if let Some((state, _)) = state {
+        write!(out, " {}", state.to)?;
     } else if has_constant(info) {
         write!(out, " {}", data.imm as i64)?;
     }
@@ -431,6 +438,15 @@ fn inst(
     for imm in list.imms(at) {
         write!(out, " {imm}")?;
     }
+    if let Some(&TileState { to, saved }) = list.state(at) {
+        write!(out, " to:{to}")?;
+        for Saved { register, value } in &list.saved[saved.range()] {
+            match value {
+                SavedValue::Operand => write!(out, " r{register}")?,
+                SavedValue::Constant(bits) => write!(out, " r{register}={bits}")?,
+            }
+        }
+    }
     if !inst.clobbers.is_empty() {
         out.push_str(" clobbers");
         for reg in inst.clobbers.iter() {
@@ -465,6 +481,7 @@ fn operand(out: &mut String, operand: Operand, names: Names<'_>) -> fmt::Result 
     match operand.constraint {
         Constraint::Reg => Ok(()),
         Constraint::Any => write!(out, "?"),
+        Constraint::Anywhere => write!(out, "~"),
         Constraint::Fixed(reg) => write!(out, "%{}", (names.reg)(reg)),
         Constraint::Tied(index) => write!(out, "/{index}"),
         Constraint::OutArg(unit) => write!(out, "[{}]", unit.number()),

@@ -296,6 +296,9 @@ operator_table! {
     JUMP "jump" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     BR "br" (Flag) [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     EXIT_AT "exit_at" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
+    // An exit that stores values in VM registers. The operands are the frame's address and the values; the constant is the number
+    // of a `State`.
+    EXIT_WITH "exit_with" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS STATE], (none);
     RET "ret" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     // Ends the function in favor of another function of bytecode, which was noted before.
     TAILED "tailed" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
@@ -309,7 +312,8 @@ operator_table! {
     INVOKE_SPREAD "invoke_spread" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
 
     // Operators of functions that other functions of bytecode call directly: the arguments (those on the stack by number), a
-    // frame of their own, the ends, and the function that continues after an exit.
+    // frame of their own, and the ends. `HAND_OVER` is an exit: its operands are the context and the values of VM registers, which
+    // the host's function that continues gets in that frame.
     ARGUMENT0 "argument0" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
     ARGUMENT1 "argument1" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
     ARGUMENT2 "argument2" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
@@ -319,7 +323,7 @@ operator_table! {
     FRAME "frame" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
     GIVE "give" (Same) [] -> Void, Key::Operand, WORD, None, [GRAPH ENDS CALLED], (none);
     FAIL "fail" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS CALLED], (none);
-    HAND_OVER "hand_over" (Args) [] -> Void, Key::None, NONE, None, [READS WRITES GRAPH ENDS CALLED], (none);
+    HAND_OVER "hand_over" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS CALLED STATE], (none);
 
     // Operators on values of a kind, whose number is the constant: whether a boxed value is of the kind, the value in a box of the
     // kind, and the box of a value. They become other operators before anything else is done with a graph.

@@ -8,6 +8,7 @@ use crate::emit::stack_mem;
 use crate::encode::{Alu, Mem, alu_word, load_known};
 use crate::regs;
 use azulejo_code::emit::leave::*;
+use azulejo_code::emit::leave_with_state;
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
 
@@ -38,6 +39,7 @@ tile! {
     return_int: (return.$t:int reg) -> void, 2, fixed(0 = rdx) => |cx, t| give_back(cx, Some(t.sig.from)),
     return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bitcast(t.sig.from, regs::RDX.number(), t.reg(0)); leave_with(cx, 0) },
     exit_at: (exit_at $at) -> void, 3 => |cx, t| exit(cx, t.imm(0)),
+    exit_with: (exit_with $state) -> void, 3 => |cx, t| leave_with_state(cx, t),
     trap: (trap $code) -> void, 3 => |cx, t| trap(cx, t.imm(0), t.origin),
     tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; tail(cx) },
     // functions that others of bytecode call by their own convention
@@ -50,7 +52,7 @@ tile! {
     frame: (frame) -> reg, 1 => |cx, t| { let slots = stack_mem(cx.room); cx.lea(true, t.out(), slots) },
     give: (give.i64 reg) -> void, 2, fixed(0 = rax) => |cx, t| { let _ = t; succeed(cx) },
     fail: (fail $code) -> void, 3 => |cx, t| fail_with(cx, t.imm(0), t.origin),
-    hand_over: (hand_over $f) -> void, 20 => |cx, t| { call_known(cx, t); hand_on(cx) },
+    hand_over: (hand_over $state) -> void, 20 => |cx, t| leave_with_state(cx, t),
     // stencils: the registers that are kept from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = rbx) => |cx, t| { let _ = (cx, t); },

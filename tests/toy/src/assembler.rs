@@ -11,12 +11,14 @@
 //! memory passes their address in `x3` and their number in `x4`.
 
 use crate::emit::Emitter;
-use crate::instruction::{Code, Distance, IMMEDIATES};
+use crate::instruction::{Code, Distance, IMMEDIATES, Word};
 use crate::regs::*;
+use crate::stubs::Stub;
 use azulejo_code::Field;
 use azulejo_code::call::{Accepts, Host};
 use azulejo_code::emit::assembler::{Assembler, CallRegisters, Target, Test};
 use azulejo_code::emit::{DistanceForm, Goal};
+use azulejo_code::exit::Records;
 use azulejo_core::ir::index::Block;
 use azulejo_core::target::Reg;
 use azulejo_core::vocab::{Op, Sig, Type};
@@ -112,6 +114,16 @@ impl Assembler for Emitter {
     fn land_skip(&mut self, from: usize) {
         let here = self.here();
         Distance::Near.field().write(&mut self.bytes[from..here], (here - from) as i64);
+    }
+
+    fn leave_noting(&mut self, record: u32, to: Block) {
+        self.set_register(FLAG, record as u64);
+        self.jump_to(Goal::Block(to));
+    }
+
+    fn store_state(&mut self, records: *const Records) {
+        self.set_register(TEMP, records.addr() as u64);
+        self.word(Word::of(Code::Stub, [0; 3]).with(Stub::StoreState as i64));
     }
 }
 

@@ -9,6 +9,7 @@ use crate::natives::{self, Native};
 use crate::regs::*;
 use crate::stubs::{self, Stub};
 use azulejo_code::call::{CallCell, Callbacks, Host, HostFunctions, Outcome, UnresolvedCall};
+use azulejo_code::exit::{Dump, Exited, Records};
 use azulejo_code::status::RawStatus;
 use azulejo_core::ir::template::{Convention, Signature};
 use azulejo_core::target::Reg;
@@ -222,7 +223,7 @@ impl Processor {
             // SAFETY: the constant is behind the code, at this distance.
             Code::Constant => self.floats[first] = unsafe { self.word_at(away(Distance::Near)) },
             // SAFETY: the caller guarantees what stubs rely on.
-            Code::Stub => return unsafe { self.stub(Stub::of(word)) },
+            Code::Stub => return unsafe { self.stub(Stub::of(word), next) },
         }
         Some(next)
     }
@@ -327,7 +328,7 @@ impl Processor {
     /// # Safety
     ///
     /// The registers must hold what the stub requires.
-    unsafe fn stub(&mut self, stub: Stub) -> Option<u64> {
+    unsafe fn stub(&mut self, stub: Stub, next: u64) -> Option<u64> {
         let pointer = |address: u64| core::ptr::with_exposed_provenance::<()>(address as usize);
         STACK.set(self.get(SP));
         // SAFETY: the caller guarantees it for all that is read here.
@@ -349,6 +350,17 @@ impl Processor {
                     let note: Note = core::mem::transmute(self.word_at(host + Host::NOTE as u64) as usize);
                     note(&*pointer(cell).cast(), self.get(X0) as u32);
                     Some(self.get(LINK))
+                }
+                Stub::StoreState => {
+                    let file =
+                        |values: &[u64]| core::array::from_fn(|at| values.get(at).copied().unwrap_or(0));
+                    let dump = Dump { ints: file(&self.ints), floats: file(&self.floats) };
+                    let records = &*pointer(self.get(TEMP)).cast::<Records>();
+                    let stack = pointer(self.get(SP)).cast::<u8>().cast_mut();
+                    let Exited { status, first } = records.leave(self.get(FLAG) as u32, &dump, stack);
+                    self.set(X0, status);
+                    self.set(X1, first);
+                    Some(next)
                 }
                 Stub::Drop => Some(self.drop_arguments()),
             }

@@ -22,18 +22,22 @@ pub(crate) enum Stub {
     EnterNextOfCell,
     /// Tell the host that a function fails: its cell is in `x2`, the failing bytecode in `x0`.
     Note,
+    /// Store the values of an exit, whose record is in the flag register; the address of the records is in `temp`. Go on behind
+    /// the instruction, with the status and the record's first value in the result registers.
+    StoreState,
     /// Drop the arguments that a stub has put on the stack, and return to the stub's caller.
     Drop,
 }
 
 impl Stub {
-    const ALL: [Stub; 7] = [
+    const ALL: [Stub; 8] = [
         Stub::Halt,
         Stub::Resolve,
         Stub::Unpack,
         Stub::EnterNext,
         Stub::EnterNextOfCell,
         Stub::Note,
+        Stub::StoreState,
         Stub::Drop,
     ];
 

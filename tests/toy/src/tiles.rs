@@ -3,6 +3,7 @@
 use crate::instruction::{Code, Word};
 use crate::regs::*;
 use azulejo_code::emit::leave::*;
+use azulejo_code::emit::leave_with_state;
 use azulejo_core::vocab::{Class, Op, Sig, Type};
 use azulejo_macros::{tile, tileset};
 
@@ -150,6 +151,7 @@ tile! {
         cx.give_back(Some(ty));
     },
     exit_at: (exit_at $at) -> void, 3 => |cx, t| cx.exit(t.imm(0)),
+    exit_with: (exit_with $state) -> void, 3 => |cx, t| leave_with_state(cx, t),
     trap: (trap $code) -> void, 3 => |cx, t| trap(cx, t.imm(0), t.origin),
     tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; tail(cx) },
     // words of the engine
@@ -173,7 +175,7 @@ tile! {
     frame: (frame) -> reg, 1 => |cx, t| { let start = cx.room as i64; cx.add(t.out(), SP.number(), start) },
     give: (give.i64 reg) -> void, 2, fixed(0 = x0) => |cx, t| { let _ = t; succeed(cx) },
     fail: (fail $code) -> void, 3 => |cx, t| fail_with(cx, t.imm(0), t.origin),
-    hand_over: (hand_over $f) -> void, 20 => |cx, t| { cx.call_address(t.imm(0) as u64); hand_on(cx) },
+    hand_over: (hand_over $state) -> void, 20 => |cx, t| leave_with_state(cx, t),
     // stencils: the registers that are kept from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = x5) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = x6) => |cx, t| { let _ = (cx, t); },

@@ -11,7 +11,7 @@ use super::super::live::use_end;
 use crate::ir::grouped::Grouped;
 use crate::ir::index::{InstId, List, LiveRange, Vreg, index};
 use crate::ir::ranges::{Pos, Ranges, Segment};
-use crate::ir::tiles::{Operand, Role, TileList};
+use crate::ir::tiles::{Constraint, Operand, Role, TileList};
 use crate::target::Reg;
 
 /// How much more an instruction in a loop counts than one outside.
@@ -575,6 +575,10 @@ fn each_touch(tiles: &TileList, mut tell: impl FnMut(Vreg, usize, Pos, Touch)) {
             }
             for index in tiles.insts[inst.at()].operands.range() {
                 let operand = &tiles.operands[index];
+                // A state takes a value from where it is: for that it need not be anywhere.
+                if operand.constraint == Constraint::Anywhere {
+                    continue;
+                }
                 tell(operand.vreg, at, position(operand, inst), Touch::Operand(index as u32));
             }
         }

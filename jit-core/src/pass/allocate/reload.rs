@@ -43,7 +43,7 @@ impl Allocator<'_> {
                 Constraint::Reg => tied_result(self.tiles, operands, index as usize).is_none(),
                 Constraint::Any => is_constant,
                 Constraint::Tied(_) => true,
-                Constraint::Fixed(_) | Constraint::OutArg(_) => false,
+                Constraint::Fixed(_) | Constraint::OutArg(_) | Constraint::Anywhere => false,
             };
             if waits {
                 let segment = taken(operand, inst);

@@ -410,7 +410,8 @@ impl<'a> Writer<'a> {
 
     /// The register that an operand is in both before and after its instruction, if it needs no move.
     fn home_register(&mut self, inst: InstId, operand: &Operand) -> Option<Reg> {
-        if !matches!(operand.constraint, Constraint::Reg | Constraint::Any | Constraint::Tied(_)) {
+        use Constraint::{Any, Anywhere, Reg, Tied};
+        if !matches!(operand.constraint, Reg | Any | Anywhere | Tied(_)) {
             return None;
         }
         let range = self.range(operand.vreg);

@@ -2,16 +2,15 @@
 //!
 //! In: a function whose arguments are in machine registers and on the stack. Out: a graph in which VM registers have those
 //! values from the start, or are zero. Such code has no frame of slots, except for values that must be in memory: register
-//! windows, and the registers that the interpreter needs at an exit. An exit calls the host, which runs the function to its
-//! end, and returns the host's result.
+//! windows. An exit puts the values of registers into such a frame, and calls the host, which runs the function to its end and
+//! returns its result.
 
 use super::cursor::Cursor;
-use super::link::Operands;
 use super::values::ValueOperands;
 use super::{SLOT_BYTES, WORD};
 use crate::ir::index::Node;
 use crate::ir::status::Left;
-use crate::vocab::{Op, Type};
+use crate::vocab::Op;
 
 /// The bits that turn the word of an exit into that of [`Left::MovedOn`].
 pub(super) const MOVED_ON: u64 = Left::MovedOn.word(0) & !Left::Exited.word(0);
@@ -33,11 +32,6 @@ pub struct CallEntry {
     pub in_registers: u32,
     /// The value of `(cu)`.
     pub unit: u64,
-    /// The address of the function's call cell.
-    pub cell: u64,
-    /// The address of the host's function that runs this one to its end after an exit. It takes the call cell, the context,
-    /// the frame, and a status and a value as compiled code returns them.
-    pub resume: u64,
 }
 
 impl ValueOperands<'_> {
@@ -59,20 +53,6 @@ impl ValueOperands<'_> {
             };
             self.scratch.registers.write(register, value);
         }
-    }
-
-    /// Leaves compiled code for the interpreter. The registers that the interpreter needs must be in their slots.
-    pub(super) fn exit_at(&mut self, cursor: &mut Cursor<'_>, to: u64) {
-        let Some(call_entry) = self.source.call_entry else {
-            return cursor.leave(Op::EXIT_AT, Type::Void, &[], to);
-        };
-        let context = self.context(cursor);
-        let frame = self.frame(cursor);
-        let mut number = |bits| cursor.constant(Type::I64, bits);
-        let inputs = [number(call_entry.cell), context, frame, number(Left::Exited.word(0) | to), number(0)];
-        static TYPES: [Type; 5] = [Type::I64; 5];
-        let call = cursor.native_call(call_entry.resume, &TYPES, Type::Void);
-        cursor.leave(Op::HAND_OVER, Type::Void, &inputs, call);
     }
 }
 

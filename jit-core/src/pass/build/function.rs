@@ -210,8 +210,7 @@ impl ValueOperands<'_> {
     /// the function here again, with code that has that shape.
     fn move_on(&mut self, cursor: &mut Cursor<'_>) {
         cursor.graph.blocks[cursor.block.at()].heat = Heat::Cold;
-        self.flush_needed(cursor, cursor.at as usize);
-        self.exit_at(cursor, MOVED_ON | cursor.at as u64);
+        self.leave_at(cursor, MOVED_ON | cursor.at as u64, Needs::At(cursor.at as usize));
     }
 
     /// Whether a program may be stopped here: at loop heads, and at the function's start if the program runs on fuel.

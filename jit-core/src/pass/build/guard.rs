@@ -57,8 +57,7 @@ impl ValueOperands<'_> {
         if self.is_guarded(first, to) {
             let flag = cursor.add(Op::SPECULATE, Sig { from: Type::Void, ty: Type::Flag }, &[], 0);
             self.leave_unless(cursor, flag, Needs::At(to), |operands, cursor| {
-                operands.flush_needed(cursor, to);
-                operands.exit_at(cursor, MISSED | to as u64);
+                operands.leave_at(cursor, MISSED | to as u64, Needs::At(to));
             });
         }
     }

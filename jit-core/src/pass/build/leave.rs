@@ -62,11 +62,7 @@ impl ValueOperands<'_> {
         let (exit, rest) = (cursor.graph.add_block(), cursor.graph.add_block());
         cursor.branch(flag, exit, rest);
         self.split(cursor, exit, rest, needs, |operands, cursor| {
-            match needs {
-                Needs::At(at) => operands.flush_needed(cursor, at),
-                _ => operands.flush_all(cursor),
-            }
-            operands.exit_at(cursor, cursor.at as u64);
+            operands.leave_at(cursor, cursor.at as u64, needs);
         });
     }
 

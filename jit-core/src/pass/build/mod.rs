@@ -45,7 +45,7 @@ use super::chaos::Chaos;
 use crate::ir::bits::Bits;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, Raw};
 use crate::ir::graph::Graph;
-use crate::ir::index::Block;
+use crate::ir::index::{Block, Node};
 use crate::ir::sites::SiteSnapshot;
 use crate::ir::slow_paths::SlowPaths;
 use crate::ir::template::Template;
@@ -144,6 +144,8 @@ struct FunctionScratch {
     known_kinds: KnownKinds,
     /// The registers that the function may write; their slots may be out of date.
     flushes: Vec<u32>,
+    /// While control leaves the function: the operands of the node that ends it.
+    saved: Vec<Node>,
 }
 
 impl BuildScratch {

@@ -11,7 +11,8 @@ use super::link::{LocalBlock, Operands, SitePlace};
 use super::{FunctionScratch, FunctionSource, SLOT_BYTES, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
-use crate::ir::index::{Block, Node};
+use crate::ir::index::{Block, List, Node};
+use crate::ir::state::State;
 use crate::ir::template::{Resume, Template};
 use crate::pass::chaos::Chaos;
 use crate::vocab::{Op, Sig, Type};
@@ -180,8 +181,7 @@ impl Operands for ValueOperands<'_> {
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
         let at = cursor.at;
         if self.lacks_slow_path(at) {
-            self.flush_needed(cursor, at as usize);
-            self.exit_at(cursor, MISSED | at as u64);
+            self.leave_at(cursor, MISSED | at as u64, Needs::At(at as usize));
             self.may_be_unreached = true;
         }
     }
@@ -282,8 +282,7 @@ impl Operands for ValueOperands<'_> {
             Resume::Next => cursor.at as u64 + 1,
             Resume::Label(operand) => self.operand(cursor.at, operand),
         };
-        self.flush_needed(cursor, to as usize);
-        self.exit_at(cursor, to);
+        self.leave_at(cursor, to, Needs::At(to as usize));
     }
 
     fn trap(&mut self, cursor: &mut Cursor<'_>, code: u32) {
@@ -406,17 +405,47 @@ impl<'a> ValueOperands<'a> {
         }
     }
 
-    /// Stores the registers that are live where the interpreter resumes, unless all are in their slots.
-    pub(super) fn flush_needed(&mut self, cursor: &mut Cursor<'_>, to: usize) {
-        if self.observed {
-            return;
-        }
-        for index in 0..self.scratch.flushes.len() {
+    /// Leaves compiled code with this status word. The registers that are needed where the interpreter resumes get their
+    /// values, unless all are in their slots.
+    pub(super) fn leave_at(&mut self, cursor: &mut Cursor<'_>, to: u64, needs: Needs) {
+        let pointer = match self.source.call_entry {
+            Some(_) => self.context(cursor),
+            None => self.frame(cursor),
+        };
+        let mut values = core::mem::take(&mut self.scratch.saved);
+        values.clear();
+        values.push(pointer);
+        let start = cursor.graph.states.registers.len() as u32;
+        let candidates = if self.observed { 0 } else { self.scratch.flushes.len() };
+        for index in 0..candidates {
             let register = self.scratch.flushes[index];
-            if self.scratch.liveness.is_needed(register, to) && !self.is_in_window(cursor.at, register) {
-                self.flush(cursor, register);
+            let is_needed = match needs {
+                Needs::At(at) => self.scratch.liveness.is_needed(register, at),
+                Needs::Within | Needs::All => true,
+            };
+            if !is_needed || self.is_in_window(cursor.at, register) {
+                continue;
+            }
+            let value = self.scratch.registers.read(register);
+            if !self.scratch.registers.is_initial(register, value) {
+                cursor.graph.states.registers.push(register);
+                values.push(value);
             }
         }
+        let registers = List { start, len: values.len() as u32 - 1 };
+        let op = match self.source.call_entry {
+            Some(_) => Op::HAND_OVER,
+            None if registers.len == 0 => Op::EXIT_AT,
+            None => Op::EXIT_WITH,
+        };
+        if op == Op::EXIT_AT {
+            cursor.leave(op, Type::Void, &[], to);
+        } else {
+            let state = cursor.graph.states.all.len() as u64;
+            cursor.graph.states.all.push(State { to, registers });
+            cursor.leave(op, Type::Void, &values, state);
+        }
+        self.scratch.saved = values;
     }
 
     fn reload(&mut self, cursor: &mut Cursor<'_>, register: u32) {

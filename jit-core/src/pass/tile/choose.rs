@@ -33,6 +33,11 @@ pub(super) fn choose(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, 
             let labels = &mut chooser.scratch.labels;
             arguments.iter().for_each(|argument| labels[argument.at()].marks.insert(Marks::NEEDED));
         }
+        if facts.contains(OpFacts::HAS_STATE) {
+            for input in graph.inputs(node).iter().filter(|input| graph.as_const(**input).is_none()) {
+                chooser.scratch.labels[input.at()].marks.insert(Marks::NEEDED);
+            }
+        }
     }
     chooser.scratch.entries.reverse();
 }

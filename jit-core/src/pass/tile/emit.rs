@@ -8,6 +8,7 @@ use crate::grammar::pattern::Symbol;
 use crate::ir::graph::{Access, Graph};
 use crate::ir::index::{Block, InstId, List, Node, Vreg};
 use crate::ir::schedule::{Schedule, ScheduledBlock};
+use crate::ir::state::{Saved, SavedValue, TileState};
 use crate::ir::tiles::{
     Constraint, Edge, FaultSite, Inst, Operand, Role, TileBlock, TileId, TileList, resolve,
 };
@@ -250,6 +251,9 @@ impl Emitter<'_> {
         if self.scratch.facts[self.graph.node(node).op.0 as usize].contains(OpFacts::IS_CALL) {
             clobbers = clobbers.union(self.call(node, first));
         }
+        if self.scratch.facts[self.graph.node(node).op.0 as usize].contains(OpFacts::HAS_STATE) {
+            self.state(node);
+        }
         for temp in info.temps {
             let vreg = self.out.add_vreg(if *temp == Class::Int { Type::I64 } else { Type::F64 });
             self.out.operands.push(Operand { vreg, role: Role::Temp, constraint: Constraint::Reg });
@@ -267,6 +271,28 @@ impl Emitter<'_> {
             });
         }
         self.push(TileId(tile), node, operands, first_imm, clobbers);
+    }
+
+    /// Adds a frame state, and its values as operands.
+    fn state(&mut self, node: Node) {
+        let Some((state, registers)) = self.graph.state(node) else { return };
+        let [pointer, values @ ..] = self.graph.inputs(node) else { return };
+        let start = self.out.saved.len() as u32;
+        let anywhere = |vreg| Operand { vreg, role: Role::Use, constraint: Constraint::Anywhere };
+        let pointer = anywhere(self.vreg(*pointer));
+        self.out.operands.push(pointer);
+        for (&register, &value) in core::iter::zip(registers, values) {
+            let known = self.graph.as_const(value).map(SavedValue::Constant);
+            if known.is_none() {
+                let operand = anywhere(self.vreg(value));
+                self.out.operands.push(operand);
+            }
+            self.out.saved.push(Saved { register, value: known.unwrap_or(SavedValue::Operand) });
+        }
+        let saved = List { start, len: registers.len() as u32 };
+        let none = TileState { to: 0, saved: List::EMPTY };
+        self.out.states.resize(self.graph.states.all.len(), none);
+        self.out.states[self.graph.node(node).imm as usize] = TileState { to: state.to, saved };
     }
 
     /// Adds a call's arguments by its convention; returns the registers that it clobbers.

@@ -109,7 +109,7 @@ impl FormTable {
 bitflags! {
     /// The properties of an operator that matter to this pass.
     #[derive(Clone, Copy, Debug, Default)]
-    struct OpFacts: u8 {
+    struct OpFacts: u16 {
         /// Cheap to compute again, and without effect.
         const REPEATS = 1 << 0;
         /// Its state depends on its value.
@@ -126,6 +126,8 @@ bitflags! {
         const STAYS = 1 << 6;
         /// May fault; set by the constant of an access.
         const FAULTS = 1 << 7;
+        /// Its operands are a frame state.
+        const HAS_STATE = 1 << 8;
     }
 
     /// Marks of a node.
@@ -277,6 +279,7 @@ fn facts(info: &OpInfo) -> OpFacts {
     facts.set(OpFacts::IS_ACCESS, info.props.contains(Props::ACCESS));
     facts.set(OpFacts::READS, info.props.contains(Props::READS));
     facts.set(OpFacts::WRITES, info.props.contains(Props::WRITES));
+    facts.set(OpFacts::HAS_STATE, info.props.contains(Props::STATE));
     facts.set(OpFacts::STAYS, info.props.intersects(Props::WRITES | Props::ENDS));
     facts
 }

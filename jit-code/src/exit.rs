@@ -1,0 +1,262 @@
+//! Exits with a frame state: where the values of VM registers are when compiled code is left.
+//!
+//! In: for each exit of a function, a status and the place of each value. Out: [`Records`], a few bytes for each value, and the
+//! code that reads them when an exit is taken and stores the values in the frame's slots. So an exit is two instructions: one
+//! notes its record, and one jumps to code that all exits of the function share. That code saves all registers in a [`Dump`].
+//!
+//! A record is a sequence of numbers, most of them one byte: the status, the distance from the stack pointer to the frame plus one (or
+//! zero, if the first value is the frame's address), the place of the first value, and then, for each VM register, one more than its
+//! distance from the one before and its place; a zero ends it. A place starts with a byte: what it is in the upper three bits, and a
+//! register or a type in the others.
+
+use azulejo_core::vocab::Type;
+
+/// The place of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Held {
+    /// In a register of the type's class.
+    Register(u8, Type),
+    /// In memory, this many bytes above the stack pointer.
+    Stack(u32, Type),
+    /// These bits.
+    Constant(u64),
+}
+
+/// The frame in whose slots an exit stores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameAt {
+    /// The first value is its address.
+    First,
+    /// It is this many bytes above the stack pointer.
+    Stack(u32),
+}
+
+/// The contents of all registers, by class and number.
+#[repr(C)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dump {
+    /// Those of integer registers.
+    pub ints: [u64; 32],
+    /// The low 64 bits of float registers.
+    pub floats: [u64; 32],
+}
+
+/// What code returns after it has stored the values.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exited {
+    /// The status of the exit.
+    pub status: u64,
+    /// The first value: the frame's address, or else the context.
+    pub first: u64,
+}
+
+/// The records of a function's exits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Records {
+    bytes: Vec<u8>,
+}
+
+/// What a place is, besides a register of one of the types.
+const STACK: u8 = 6;
+const CONSTANT: u8 = 7;
+
+impl Records {
+    /// Adds a record; returns its number. The VM registers must be in ascending order.
+    pub fn add(
+        &mut self,
+        status: u64,
+        frame: FrameAt,
+        first: Held,
+        values: impl Iterator<Item = (u32, Held)>,
+    ) -> u32 {
+        let start = self.bytes.len() as u32;
+        self.number(status);
+        self.number(match frame {
+            FrameAt::First => 0,
+            FrameAt::Stack(offset) => offset as u64 + 1,
+        });
+        self.place(first);
+        let mut next = 0;
+        for (register, held) in values {
+            debug_assert!(register >= next, "registers are in ascending order");
+            self.number((register - next) as u64 + 1);
+            self.place(held);
+            next = register + 1;
+        }
+        self.number(0);
+        start
+    }
+
+    /// How many bytes the records take.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether there are no records.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Seven bits in each byte; the highest bit says that more follow.
+    fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+
+    fn place(&mut self, held: Held) {
+        match held {
+            Held::Register(number, ty) => {
+                debug_assert!(number < 32);
+                self.bytes.push((ty as u8) << 5 | number);
+            }
+            Held::Stack(offset, ty) => {
+                self.bytes.push(STACK << 5 | ty as u8);
+                self.number(offset as u64);
+            }
+            Held::Constant(bits) => {
+                self.bytes.push(CONSTANT << 5);
+                self.number(bits);
+            }
+        }
+    }
+
+    /// Stores the values of an exit in the slots of its frame.
+    ///
+    /// # Safety
+    ///
+    /// `record` must be the number of a record. The registers and the stack must be as they were at the exit that it was added for,
+    /// and the frame must have slots for all VM registers of the record.
+    pub unsafe fn leave(&self, record: u32, registers: &Dump, stack: *mut u8) -> Exited {
+        let mut reader = Reader { bytes: &self.bytes[record as usize..], registers, stack };
+        let status = reader.number();
+        let frame = reader.number();
+        // SAFETY: the caller guarantees that the places of the record are valid.
+        let first = unsafe { reader.value() };
+        let mut slot: *mut u64 = match frame.checked_sub(1) {
+            None => core::ptr::with_exposed_provenance_mut(first as usize),
+            Some(offset) => stack.wrapping_add(offset as usize).cast(),
+        };
+        loop {
+            let distance = reader.number();
+            if distance == 0 {
+                return Exited { status, first };
+            }
+            slot = slot.wrapping_add(distance as usize - 1);
+            // SAFETY: the caller guarantees that the frame has this slot, and that the place is valid.
+            unsafe { slot.write(reader.value()) };
+            slot = slot.wrapping_add(1);
+        }
+    }
+}
+
+/// Reads a record.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    registers: &'a Dump,
+    stack: *const u8,
+}
+
+impl Reader<'_> {
+    fn byte(&mut self) -> u8 {
+        let (&first, rest) = self.bytes.split_first().expect("a record ends with a zero");
+        self.bytes = rest;
+        first
+    }
+
+    fn number(&mut self) -> u64 {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = self.byte();
+            number |= ((byte & 0x7f) as u64) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                return number;
+            }
+        }
+    }
+
+    /// The value at the place that comes next, with zeros above a narrow one.
+    ///
+    /// # Safety
+    ///
+    /// A place on the stack must be readable.
+    unsafe fn value(&mut self) -> u64 {
+        let byte = self.byte();
+        let number = (byte & 31) as usize;
+        match byte >> 5 {
+            CONSTANT => self.number(),
+            STACK => {
+                let ty = Type::ALL[number];
+                let offset = self.number() as usize;
+                // SAFETY: the caller guarantees it; spilled values take whole words.
+                ty.truncate(unsafe { self.stack.wrapping_add(offset).cast::<u64>().read() })
+            }
+            ty => {
+                let ty = Type::ALL[ty as usize];
+                let file = if ty.is_float() { &self.registers.floats } else { &self.registers.ints };
+                ty.truncate(file[number])
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_go_to_their_slots() {
+        let mut dump = Dump { ints: [0; 32], floats: [0; 32] };
+        dump.ints[31] = u64::MAX;
+        dump.ints[3] = 0x1234_5678_9abc_def0;
+        dump.floats[15] = 1.5f64.to_bits();
+        dump.floats[2] = 0xffff_ffff_3f80_0000;
+        let mut stack = [7u64, 0xffff_ffff_ffff_ff81, 9, 0, 0, 0];
+        let mut frame = [u64::MAX; 300];
+        dump.ints[5] = frame.as_mut_ptr().expose_provenance() as u64;
+        let mut records = Records::default();
+        records.add(1, FrameAt::First, Held::Constant(0), core::iter::empty());
+        let values = [
+            (0, Held::Register(3, Type::I64)),
+            (1, Held::Register(31, Type::I16)),
+            (4, Held::Register(15, Type::F64)),
+            (5, Held::Register(2, Type::F32)),
+            (6, Held::Stack(8, Type::I8)),
+            (200, Held::Constant(u64::MAX)),
+            (299, Held::Constant(0)),
+        ];
+        let expected = [
+            (0, 0x1234_5678_9abc_def0),
+            (1, 0xffff),
+            (4, 1.5f64.to_bits()),
+            (5, 0x3f80_0000),
+            (6, 0x81),
+            (200, u64::MAX),
+            (299, 0),
+        ];
+        let record =
+            records.add(9 << 32 | 77, FrameAt::First, Held::Register(5, Type::I64), values.into_iter());
+        // SAFETY: the frame and the stack have these slots.
+        let exited = unsafe { records.leave(record, &dump, stack.as_mut_ptr().cast()) };
+        assert_eq!(exited, Exited { status: 9 << 32 | 77, first: dump.ints[5] });
+        let written: Vec<(usize, u64)> =
+            frame.iter().copied().enumerate().filter(|(at, bits)| *bits != u64::MAX || *at == 200).collect();
+        assert_eq!(written, expected);
+
+        let record = records.add(
+            3,
+            FrameAt::Stack(24),
+            Held::Stack(0, Type::I64),
+            [(2, Held::Register(3, Type::I32))].into_iter(),
+        );
+        // SAFETY: as above.
+        let exited = unsafe { records.leave(record, &dump, stack.as_mut_ptr().cast()) };
+        assert_eq!(exited, Exited { status: 3, first: 7 });
+        assert_eq!(stack, [7, 0xffff_ffff_ffff_ff81, 9, 0, 0, 0x9abc_def0]);
+        assert!(records.len() < 60 && !records.is_empty());
+    }
+}
