@@ -6,7 +6,8 @@
 
 use crate::check::dominance::Dominance;
 use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
-use crate::ir::index::{Block, Node};
+use crate::ir::index::{Block, List, Node};
+use crate::ir::state::State;
 use crate::ir::template::{Convention, Signature};
 pub use crate::random::Random;
 use crate::vocab::op::{Key, Kind, Param};
@@ -42,6 +43,8 @@ impl Options {
 }
 
 const VOID: Sig = Sig { from: Type::Void, ty: Type::Void };
+/// How many VM registers random frame states are about.
+const N_SAVED: u32 = 4;
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
 
 /// Makes a random graph.
@@ -143,9 +146,10 @@ impl GraphMaker<'_> {
         if end == Op::RET {
             let ty = self.value_type();
             let result = self.value(ty);
-            match self.random.below(6) {
+            match self.random.below(7) {
                 0 => {}
                 1 => self.change_end(node, Op::EXIT_AT, VOID, &[], 7),
+                6 => self.exit_with(node),
                 2 => self.change_end(node, Op::TRAP, VOID, &[], 17),
                 _ => self.change_end(node, Op::RETURN, Sig { from: ty, ty: Type::Void }, &[result], 0),
             }
@@ -160,6 +164,24 @@ impl GraphMaker<'_> {
             }
             self.graph.set_inputs(param, &inputs);
         }
+    }
+
+    /// Makes a block leave the function with values for some of the first VM registers.
+    fn exit_with(&mut self, node: Node) {
+        let local = self.graph.add(Op::LOCAL, WORD, &[], 0, 0);
+        let mut inputs = vec![local];
+        let start = self.graph.states.registers.len() as u32;
+        for register in 0..N_SAVED {
+            if !self.random.one_in(3) {
+                self.graph.states.registers.push(register);
+                let ty = self.value_type();
+                inputs.push(self.value(ty));
+            }
+        }
+        let registers = List { start, len: inputs.len() as u32 - 1 };
+        self.graph.states.all.push(State { to: 7, registers });
+        let state = self.graph.states.all.len() as u64 - 1;
+        self.change_end(node, Op::EXIT_WITH, VOID, &inputs, state);
     }
 
     fn change_end(&mut self, node: Node, op: Op, sig: Sig, inputs: &[Node], imm: u64) {

@@ -5,8 +5,9 @@ mod messages;
 use azulejo_core::check;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::graph::{Access, Graph, Pred};
-use azulejo_core::ir::index::{Block, InstId, Node, Slot};
+use azulejo_core::ir::index::{Block, InstId, List, Node, Slot};
 use azulejo_core::ir::schedule::Schedule;
+use azulejo_core::ir::state::State;
 use azulejo_core::pass::place;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::text::{parse, print};
@@ -82,6 +83,27 @@ const MEMBERS: [Damage<Graph>; 4] = [
     }),
 ];
 
+/// Makes the last block leave with a frame state.
+fn leave_with(graph: &mut Graph, registers: &[u32], inputs: &[Node]) {
+    let registers = List::push(&mut graph.states.registers, registers);
+    graph.states.all.push(State { to: 7, registers });
+    let end = graph.blocks[3].end;
+    graph.nodes[end.at()].op = Op::EXIT_WITH;
+    graph.nodes[end.at()].sig.from = Type::Void;
+    graph.set_inputs(end, inputs);
+}
+
+const STATES: [Damage<Graph>; 4] = [
+    ("has a state that is not", |graph| leave_with(graph, &[2, 2], &[Node(0), Node(1), Node(3)])),
+    ("has a state that is not", |graph| leave_with(graph, &[2, 3], &[Node(0), Node(1), Node(4)])),
+    ("has 2 operands, not 3", |graph| leave_with(graph, &[2, 3], &[Node(0), Node(1)])),
+    ("has the constant", |graph| {
+        leave_with(graph, &[2], &[Node(0), Node(1)]);
+        let end = graph.blocks[3].end;
+        graph.nodes[end.at()].imm = 1;
+    }),
+];
+
 const TYPES: [Damage<Graph>; 6] = [
     ("means nothing", |graph| graph.nodes[4].sig.from = Type::Void),
     ("takes v6, which is i64", |graph| {
@@ -119,7 +141,7 @@ const ORDER: [Damage<Graph>; 5] = [
 #[test]
 fn graphs() {
     let mut said = Vec::new();
-    for (words, damage) in EDGES.into_iter().chain(MEMBERS).chain(TYPES).chain(ORDER) {
+    for (words, damage) in EDGES.into_iter().chain(MEMBERS).chain(TYPES).chain(STATES).chain(ORDER) {
         let mut graph = right();
         damage(&mut graph);
         let found: Vec<String> = check::graph::graph(&graph).iter().map(ToString::to_string).collect();

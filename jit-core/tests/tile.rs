@@ -13,6 +13,7 @@ use azulejo_core::ir::graph::{CallData, Effect, Graph};
 use azulejo_core::ir::index::{Block, InstId, Node, Vreg};
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::template::Convention;
+use azulejo_core::ir::state::SavedValue;
 use azulejo_core::ir::tiles::{Constraint, Operand, Role, TileId, TileList};
 use azulejo_core::pass;
 use azulejo_core::target::{Abi, Reg, RegSet, RegisterFile};
@@ -369,6 +370,24 @@ const CONSTRAINTS: [Damage; 7] = [
     ("call.txt", |list, _| operand(list, 8, 0).vreg = Vreg(4), &["writes r4 again"]),
 ];
 
+const STATES: [Damage; 4] = [
+    ("exit.txt", |list, _| list.saved[1].register = 4, &["its state is not that of its node"]),
+    ("exit.txt", |list, _| list.states[0].to = 3, &["its state is not that of its node"]),
+    (
+        "exit.txt",
+        |list, _| list.saved[0].value = SavedValue::Constant(7),
+        &["its state is not that of its node"],
+    ),
+    (
+        "exit.txt",
+        |list, _| {
+            let exit = list.insts.iter().rposition(|inst| inst.operands.len == 4).expect("it is there");
+            operand(list, exit, 1).constraint = Constraint::Any;
+        },
+        &["argument r2 is not where conventions put one"],
+    ),
+];
+
 const FAULTS: [Damage; 6] = [
     // A store is done twice.
     ("faults.txt", |list, _| list.insts[8].node = list.insts[7].node, &["to memory, and not"]),
@@ -394,7 +413,7 @@ fn the_judge_notices() {
     let mut bench = Bench::new();
     let mut said = Vec::new();
     for (name, damage, expected) in
-        BLOCKS.into_iter().chain(FLAGS).chain(OPERANDS).chain(CONSTRAINTS).chain(FAULTS)
+        BLOCKS.into_iter().chain(FLAGS).chain(OPERANDS).chain(CONSTRAINTS).chain(STATES).chain(FAULTS)
     {
         let (graph, ..) = case(name);
         bench.tile(&graph, 0);

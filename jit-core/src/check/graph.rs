@@ -218,6 +218,9 @@ impl Judge<'_> {
         }
         if !self.constant_fits(node) {
             self.wrong(node, format!("{:?} has the constant {}", data.op, data.imm as i64));
+            if self.graph.has_state(data.op) {
+                return;
+            }
         }
         let operating = match info.key {
             Key::Operand | Key::Both { .. } => data.sig.from,
