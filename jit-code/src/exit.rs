@@ -5,10 +5,11 @@
 //! notes its record, and one jumps to code that all exits of the function share. That code saves all registers in a [`Dump`].
 //!
 //! A record is a sequence of numbers, most of them one byte: the status, the distance from the stack pointer to the frame plus one (or
-//! zero, if the first value is the frame's address), the place of the first value, and then, for each VM register, one more than its
-//! distance from the one before and its place; a zero ends it. A place starts with a byte: what it is in the upper three bits, and a
+//! zero, if the first value is the frame's address), the place of the first value, and then, for each VM register, twice one more than
+//! its distance from the one before, plus one if it gets a box, the kind if so, and its place; a zero ends it. A place starts with a byte: what it is in the upper three bits, and a
 //! register or a type in the others.
 
+use azulejo_core::ir::state::{Boxes, StateRegister};
 use azulejo_core::vocab::Type;
 
 /// The place of a value.
@@ -52,9 +53,10 @@ pub struct Exited {
 }
 
 /// The records of a function's exits.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Records {
     bytes: Vec<u8>,
+    boxes: Boxes,
 }
 
 /// What a place is, besides a register of one of the types.
@@ -62,13 +64,18 @@ const STACK: u8 = 6;
 const CONSTANT: u8 = 7;
 
 impl Records {
+    /// Without records. Boxes of values are made like this.
+    pub fn new(boxes: Boxes) -> Records {
+        Records { bytes: Vec::new(), boxes }
+    }
+
     /// Adds a record; returns its number. The VM registers must be in ascending order.
     pub fn add(
         &mut self,
         status: u64,
         frame: FrameAt,
         first: Held,
-        values: impl Iterator<Item = (u32, Held)>,
+        values: impl Iterator<Item = (StateRegister, Held)>,
     ) -> u32 {
         let start = self.bytes.len() as u32;
         self.number(status);
@@ -78,9 +85,10 @@ impl Records {
         });
         self.place(first);
         let mut next = 0;
-        for (register, held) in values {
+        for (StateRegister { register, kind }, held) in values {
             debug_assert!(register >= next, "registers are in ascending order");
-            self.number((register - next) as u64 + 1);
+            self.number(((register - next) as u64 + 1) << 1 | kind.is_some() as u64);
+            self.bytes.extend(kind);
             self.place(held);
             next = register + 1;
         }
@@ -141,13 +149,14 @@ impl Records {
             Some(offset) => stack.wrapping_add(offset as usize).cast(),
         };
         loop {
-            let distance = reader.number();
-            if distance == 0 {
-                return Exited { status, first };
-            }
-            slot = slot.wrapping_add(distance as usize - 1);
-            // SAFETY: the caller guarantees that the frame has this slot, and that the place is valid.
-            unsafe { slot.write(reader.value()) };
+            let step = reader.number();
+            let Some(distance) = (step >> 1).checked_sub(1) else { return Exited { status, first } };
+            let kind = (step & 1 != 0).then(|| reader.byte());
+            slot = slot.wrapping_add(distance as usize);
+            // SAFETY: the caller guarantees that the place is valid.
+            let value = unsafe { reader.value() };
+            // SAFETY: the caller guarantees that the frame has this slot.
+            unsafe { slot.write(self.boxes.slot(kind, value)) };
             slot = slot.wrapping_add(1);
         }
     }
@@ -207,6 +216,17 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use azulejo_core::ir::kinds::{Formula, Term, ValueKind};
+    use azulejo_core::vocab::{Op, Sig};
+
+    /// A kind whose boxes are the negative of what is in them.
+    const NEGATED: ValueKind = {
+        const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
+        const TERM: Term = Term { op: Op::NEG, sig: WORD, inputs: &[0], imm: 0 };
+        const NOTHING: Formula = Formula { terms: &[] };
+        const BOX: Formula = Formula { terms: &[TERM] };
+        ValueKind { name: "negated", ty: Type::I64, is: NOTHING, unbox: BOX, make_box: BOX }
+    };
 
     #[test]
     fn values_go_to_their_slots() {
@@ -218,7 +238,7 @@ mod tests {
         let mut stack = [7u64, 0xffff_ffff_ffff_ff81, 9, 0, 0, 0];
         let mut frame = [u64::MAX; 300];
         dump.ints[5] = frame.as_mut_ptr().expose_provenance() as u64;
-        let mut records = Records::default();
+        let mut records = Records::new(Boxes { kinds: &[NEGATED], ..Boxes::default() });
         records.add(1, FrameAt::First, Held::Constant(0), core::iter::empty());
         let values = [
             (0, Held::Register(3, Type::I64)),
@@ -238,8 +258,8 @@ mod tests {
             (200, u64::MAX),
             (299, 0),
         ];
-        let record =
-            records.add(9 << 32 | 77, FrameAt::First, Held::Register(5, Type::I64), values.into_iter());
+        let values = values.into_iter().map(|(register, held)| (StateRegister::plain(register), held));
+        let record = records.add(9 << 32 | 77, FrameAt::First, Held::Register(5, Type::I64), values);
         // SAFETY: the frame and the stack have these slots.
         let exited = unsafe { records.leave(record, &dump, stack.as_mut_ptr().cast()) };
         assert_eq!(exited, Exited { status: 9 << 32 | 77, first: dump.ints[5] });
@@ -251,12 +271,12 @@ mod tests {
             3,
             FrameAt::Stack(24),
             Held::Stack(0, Type::I64),
-            [(2, Held::Register(3, Type::I32))].into_iter(),
+            [(StateRegister { register: 2, kind: Some(0) }, Held::Register(3, Type::I32))].into_iter(),
         );
         // SAFETY: as above.
         let exited = unsafe { records.leave(record, &dump, stack.as_mut_ptr().cast()) };
         assert_eq!(exited, Exited { status: 3, first: 7 });
-        assert_eq!(stack, [7, 0xffff_ffff_ffff_ff81, 9, 0, 0, 0x9abc_def0]);
+        assert_eq!(stack, [7, 0xffff_ffff_ffff_ff81, 9, 0, 0, 0x9abc_def0u64.wrapping_neg()]);
         assert!(records.len() < 60 && !records.is_empty());
     }
 }

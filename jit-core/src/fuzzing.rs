@@ -7,7 +7,7 @@
 use crate::check::dominance::Dominance;
 use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
 use crate::ir::index::{Block, List, Node};
-use crate::ir::state::State;
+use crate::ir::state::{State, StateRegister};
 use crate::ir::template::{Convention, Signature};
 pub use crate::random::Random;
 use crate::vocab::op::{Key, Kind, Param};
@@ -173,7 +173,7 @@ impl GraphMaker<'_> {
         let start = self.graph.states.registers.len() as u32;
         for register in 0..N_SAVED {
             if !self.random.one_in(3) {
-                self.graph.states.registers.push(register);
+                self.graph.states.registers.push(StateRegister::plain(register));
                 let ty = self.value_type();
                 inputs.push(self.value(ty));
             }

@@ -352,7 +352,11 @@ fn a_register_that_is_only_narrow_lives_as_that() {
     let text = built(code, 3, 3, &[]);
     assert_eq!((count(&text, "load.i32"), count(&text, "= param.i32")), (2, 1), "{text}");
     assert_eq!(count(&text, "ucast.i64.i32"), 0, "nothing is narrowed: {text}");
-    assert_eq!((count(&text, "ucast.i32.i64"), saved(&text)), (0, vec!["r1"]), "not even where it leaves: {text}");
+    assert_eq!(
+        (count(&text, "ucast.i32.i64"), saved(&text)),
+        (0, vec!["r1"]),
+        "not even where it leaves: {text}"
+    );
 }
 
 #[test]

@@ -12,8 +12,8 @@ use azulejo_core::grammar::{Grammar, Problem, Rule, Symbol, TileSet, build, text
 use azulejo_core::ir::graph::{CallData, Effect, Graph};
 use azulejo_core::ir::index::{Block, InstId, Node, Vreg};
 use azulejo_core::ir::schedule::Schedule;
-use azulejo_core::ir::template::Convention;
 use azulejo_core::ir::state::SavedValue;
+use azulejo_core::ir::template::Convention;
 use azulejo_core::ir::tiles::{Constraint, Operand, Role, TileId, TileList};
 use azulejo_core::pass;
 use azulejo_core::target::{Abi, Reg, RegSet, RegisterFile};
@@ -371,7 +371,7 @@ const CONSTRAINTS: [Damage; 7] = [
 ];
 
 const STATES: [Damage; 4] = [
-    ("exit.txt", |list, _| list.saved[1].register = 4, &["its state is not that of its node"]),
+    ("exit.txt", |list, _| list.saved[1].to.register = 4, &["its state is not that of its node"]),
     ("exit.txt", |list, _| list.states[0].to = 3, &["its state is not that of its node"]),
     (
         "exit.txt",

@@ -6,7 +6,7 @@
 use super::assembler::Target;
 use super::leave::{hand_on, leave};
 use super::{Backend, Tile, slot_offset};
-use crate::exit::{FrameAt, Held};
+use crate::exit::{FrameAt, Held, Records};
 use azulejo_core::ir::assignment::Loc;
 use azulejo_core::ir::state::{SavedValue, TileState};
 use azulejo_core::ir::status::Left;
@@ -29,11 +29,14 @@ pub fn leave_with_state<M: Backend>(cx: &mut M, t: &Tile<'_, M>) {
             SavedValue::Operand => next(),
             SavedValue::Constant(bits) => Held::Constant(bits),
         };
-        (saved.register, held)
+        (saved.to, held)
     });
     let frame = if cx.leaving.is_call_entry { FrameAt::Stack(cx.room) } else { FrameAt::First };
     let status = Left::Exited.word(0) | to;
-    let record = cx.records.get_or_insert_default().add(status, frame, first, values);
+    let record = cx
+        .records
+        .get_or_insert_with(|| Box::new(Records::new(t.list.boxes)))
+        .add(status, frame, first, values);
     let common = match cx.leaving.with_state {
         Some(block) => block,
         None => {

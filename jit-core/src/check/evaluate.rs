@@ -214,8 +214,9 @@ impl Evaluation<'_, '_> {
             Op::EXIT_WITH => {
                 let (state, registers) = self.graph.state(end).expect("it has one");
                 // A slot is written whole, with zeros above a narrow value.
-                for (register, value) in core::iter::zip(registers, &operands[1..]) {
-                    self.machine.memory.write(operands[0] + *register as u64 * 8, 8, *value);
+                for (to, value) in core::iter::zip(registers, &operands[1..]) {
+                    let bits = self.graph.states.boxes.slot(to.kind, *value);
+                    self.machine.memory.write(operands[0] + to.register as u64 * 8, 8, bits);
                 }
                 return Ok(NextBlock::End(Outcome::Exited(state.to)));
             }

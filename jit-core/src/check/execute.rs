@@ -319,12 +319,12 @@ impl<'a> Execution<'a, '_> {
         let mut operands = list.operands(end.inst).iter().map(|operand| self.values[operand.vreg.at()]);
         let mut next = || operands.next().flatten().expect("operands were read before");
         let frame = next();
-        for Saved { register, value } in &list.saved[saved.range()] {
+        for Saved { to, value } in &list.saved[saved.range()] {
             let value = match value {
-                SavedValue::Operand => next(),
+                SavedValue::Operand => list.boxes.slot(to.kind, next()),
                 SavedValue::Constant(bits) => *bits,
             };
-            self.machine.memory.write(frame + *register as u64 * 8, 8, value);
+            self.machine.memory.write(frame + to.register as u64 * 8, 8, value);
         }
         Outcome::Exited(to)
     }

@@ -236,7 +236,9 @@ impl Judge<'_> {
             self.operands(node, core::iter::repeat_n(Some(data.sig.ty), n_inputs));
         } else if let Some((_, registers)) = self.graph.state(node) {
             let is_value = |input: &Node| self.graph.node(*input).ty().is_value();
-            if !registers.is_sorted_by(|a, b| a < b) || !self.graph.inputs(node).iter().all(is_value) {
+            if !registers.is_sorted_by(|a, b| a.register < b.register)
+                || !self.graph.inputs(node).iter().all(is_value)
+            {
                 self.wrong(node, "has a state that is not one value for each of some registers");
             }
             let values = core::iter::repeat_n(None, registers.len());

@@ -199,7 +199,7 @@ impl Judge<'_> {
             let saved = kept.map_or(&[][..], |kept| &self.list.saved[kept.saved.range()]);
             let of_operands = saved.iter().filter(|saved| saved.value == SavedValue::Operand).count();
             let is_told = kept.is_some_and(|kept| kept.to == state.to)
-                && saved.iter().map(|saved| saved.register).eq(registers.iter().copied());
+                && saved.iter().map(|saved| saved.to).eq(registers.iter().copied());
             if !is_told || arguments.len() != of_operands + 1 {
                 problems.push("its state is not that of its node".to_string());
             }

@@ -7,7 +7,7 @@
 
 use super::index::{Block, List, Node};
 use super::kinds::ValueKind;
-use super::state::{State, States};
+use super::state::{State, StateRegister, States};
 use super::template::Signature;
 use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
 
@@ -423,7 +423,7 @@ impl Graph {
     }
 
     /// The frame state of a node that has one, and the VM register of each operand after the first.
-    pub fn state(&self, node: Node) -> Option<(&State, &[u32])> {
+    pub fn state(&self, node: Node) -> Option<(&State, &[StateRegister])> {
         let data = self.node(node);
         self.has_state(data.op)
             .then(|| (&self.states.all[data.imm as usize], self.states.registers(data.imm)))

@@ -2,9 +2,12 @@
 //!
 //! In a graph, the operands of the leaving node are the values of some VM registers, and a [`State`] says of which. In a tile list,
 //! those operands are wherever the allocator has them at that point ([`Constraint::Anywhere`](super::tiles::Constraint::Anywhere)):
-//! leaving costs no move, and nothing of it is in the hot code.
+//! leaving costs no move, and nothing of it is in the hot code. A value may also be out of its box
+//! ([`kinds`](super::kinds)): the box is made when control leaves.
 
 use super::index::List;
+use super::kinds::ValueKind;
+use crate::vocab::Vocabulary;
 
 /// A frame state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,13 +18,31 @@ pub struct State {
     pub registers: List,
 }
 
+/// A VM register of a frame state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StateRegister {
+    /// The VM register.
+    pub register: u32,
+    /// If the register gets a box of the value, the number of the value's kind in [`Boxes::kinds`].
+    pub kind: Option<u8>,
+}
+
+impl StateRegister {
+    /// A VM register that gets the value's bits, with zeros above.
+    pub const fn plain(register: u32) -> StateRegister {
+        StateRegister { register, kind: None }
+    }
+}
+
 /// The frame states of a function.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct States {
     /// Each state.
     pub all: Vec<State>,
     /// The pool of VM registers.
-    pub registers: Vec<u32>,
+    pub registers: Vec<StateRegister>,
+    /// How boxes are made.
+    pub boxes: Boxes,
 }
 
 impl States {
@@ -29,11 +50,48 @@ impl States {
     pub fn clear(&mut self) {
         self.all.clear();
         self.registers.clear();
+        self.boxes = Boxes::default();
     }
 
     /// The VM registers of a state.
-    pub fn registers(&self, state: u64) -> &[u32] {
+    pub fn registers(&self, state: u64) -> &[StateRegister] {
         &self.registers[self.all[state as usize].registers.range()]
+    }
+}
+
+/// How the boxes of values are made when control leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Boxes {
+    /// The operators of the formulas. All that are used have a reference meaning.
+    pub vocab: Vocabulary,
+    /// The kinds of values.
+    pub kinds: &'static [ValueKind],
+}
+
+impl Default for Boxes {
+    fn default() -> Boxes {
+        Boxes { vocab: Vocabulary::BUILTIN, kinds: &[] }
+    }
+}
+
+impl Boxes {
+    /// Whether boxes of a kind can be made.
+    pub fn can_make(self, kind: u64) -> bool {
+        let has_meaning = |op| self.vocab.info(op).reference.is_some();
+        self.kinds
+            .get(kind as usize)
+            .is_some_and(|kind| kind.make_box.terms.iter().all(|term| has_meaning(term.op)))
+    }
+
+    /// What a VM register gets for the bits of a value.
+    pub fn slot(self, kind: Option<u8>, bits: u64) -> u64 {
+        match kind {
+            None => bits,
+            Some(kind) => {
+                let formula = self.kinds[kind as usize].make_box;
+                formula.evaluate(self.vocab, bits).expect("its operators have a meaning, and do not trap")
+            }
+        }
     }
 }
 
@@ -50,8 +108,8 @@ pub enum SavedValue {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Saved {
     /// The VM register.
-    pub register: u32,
-    /// Its value.
+    pub to: StateRegister,
+    /// Its value. A constant is what the register gets, whatever the kind is.
     pub value: SavedValue,
 }
 

@@ -6,7 +6,7 @@
 
 use super::index::{Block, InstId, List, Loop, Node, Vreg};
 use super::schedule::LoopData;
-use super::state::{Saved, TileState};
+use super::state::{Boxes, Saved, TileState};
 use super::template::Convention;
 use crate::target::{Reg, RegSet};
 use crate::vocab::{Sig, Type};
@@ -197,6 +197,8 @@ pub struct TileList {
     pub states: Vec<TileState>,
     /// The pool of VM registers in frame states.
     pub saved: Vec<Saved>,
+    /// How the boxes of values in frame states are made.
+    pub boxes: Boxes,
     /// The size of the outgoing argument area in 8-byte units, including the shadow space.
     pub out_args: u16,
     /// Whether there are calls.
@@ -219,6 +221,7 @@ impl TileList {
         self.constants.clear();
         self.states.clear();
         self.saved.clear();
+        self.boxes = Boxes::default();
         self.out_args = 0;
         self.has_calls = false;
     }

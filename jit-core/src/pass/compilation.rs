@@ -7,7 +7,8 @@
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
 use super::{
-    Target, allocate, build, chaos, dead, forward, kinds, live, place, placeholders, represent, rewrite, tile,
+    Target, allocate, build, chaos, dead, forward, kinds, live, place, placeholders, represent, rewrite,
+    tile, unwrap,
 };
 use crate::check;
 use crate::error::Error;
@@ -210,6 +211,7 @@ impl Compilation {
         if self.had_kinds {
             kinds::load_floats(&mut self.graph);
         }
+        unwrap::unwrap(&mut self.graph);
         dead::dead(&mut self.dead, &mut self.graph);
         observer.renumbered(self.dead.numbers());
         self.judge_graph("dead", target, observer)

@@ -9,6 +9,7 @@
 //! | [`rewrite`] | a smaller graph, by rules, folding and value numbering | `check::graph` |
 //! | [`forward`] | loads replaced by the stored values | `check::graph` |
 //! | [`rewrite`] | the simplifications that forwarding enables | `check::graph` |
+//! | [`unwrap`](unwrap::unwrap) | frame states without casts around their values | `check::graph` |
 //! | [`dead`] | a graph without unused nodes | `check::graph` |
 //! | `placeholders` | constants in a stencil's holes | `check::placeholders` |
 //! | [`place`] | a schedule: each floating value in a block | `check::schedule`, `check::copies` |
@@ -36,6 +37,7 @@ mod placeholders;
 pub mod represent;
 pub mod rewrite;
 pub mod tile;
+pub mod unwrap;
 
 pub use compilation::Compilation;
 pub use observe::{Allocated, Blind, Observer, STAGES};

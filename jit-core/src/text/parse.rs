@@ -7,7 +7,7 @@
 use crate::ir::graph::{Access, BlockData, CallData, CallTarget, Effect, Graph, Heat, NodeData, Pred};
 use crate::ir::index::{Block, InstId, List, Loop, Node, Vreg};
 use crate::ir::schedule::LoopData;
-use crate::ir::state::{Saved, SavedValue, State, TileState};
+use crate::ir::state::{Saved, SavedValue, State, StateRegister, TileState};
 use crate::ir::template::{Convention, Signature};
 use crate::ir::tiles::{Constraint, Edge, FaultSite, Inst, Operand, Role, TileBlock, TileId, TileList};
 use crate::target::{Reg, RegSet};
@@ -143,7 +143,7 @@ struct GraphParser {
 struct Parts {
     inputs: Vec<Node>,
     succs: Vec<Block>,
-    registers: Vec<u32>,
+    registers: Vec<StateRegister>,
     imm: Option<u64>,
     origin: u32,
 }
@@ -274,7 +274,7 @@ impl GraphParser {
         } else if word.starts_with('v') {
             parts.inputs.push(node(word)?);
         } else if word.starts_with('r') && self.graph.has_state(op) {
-            parts.registers.push(number(word, "r", "a register")?);
+            parts.registers.push(state_register(word)?);
         } else if word.starts_with('b') {
             parts.succs.push(block(word)?);
         } else if parts.imm.is_none() && super::print::has_constant(self.graph.vocab.info(op)) {
@@ -554,11 +554,22 @@ fn number_of_64_bits(word: &str) -> Parsed<u64> {
 
 /// `r3` or `r3=17`.
 fn a_saved_register(word: &str) -> Parsed<Saved> {
-    let (register, value) = match word.split_once('=') {
-        Some((register, bits)) => (register, SavedValue::Constant(number_of_64_bits(bits)?)),
+    let (to, value) = match word.split_once('=') {
+        Some((to, bits)) => (to, SavedValue::Constant(number_of_64_bits(bits)?)),
         None => (word, SavedValue::Operand),
     };
-    Ok(Saved { register: number(register, "r", "a register")?, value })
+    Ok(Saved { to: state_register(to)?, value })
+}
+
+/// `r3`, or `r3/0` if the register gets a box of kind 0.
+fn state_register(word: &str) -> Parsed<StateRegister> {
+    let (register, kind) = match word.split_once('/') {
+        Some((register, kind)) => {
+            (register, Some(kind.parse().map_err(|_| format!("expected a kind, found `{kind}`"))?))
+        }
+        None => (word, None),
+    };
+    Ok(StateRegister { register: number(register, "r", "a register")?, kind })
 }
 
 /// `v7:17:3`: the node of the access, the trap's code, the bytecode.

@@ -16,7 +16,7 @@ use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
 use crate::ir::index::{Block, Node, Vreg};
 use crate::ir::ranges::{Ranges, Segment};
 use crate::ir::schedule::Schedule;
-use crate::ir::state::{Saved, SavedValue, TileState};
+use crate::ir::state::{Saved, SavedValue, StateRegister, TileState};
 use crate::ir::template::Convention;
 use crate::ir::tiles::{Constraint, Operand, Role, TileId, TileList};
 use crate::target::Reg;
@@ -278,7 +278,8 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
     let state = graph.state(node);
     for (at, input) in graph.inputs(node).iter().enumerate() {
         if let (Some((_, registers)), Some(value)) = (state, at.checked_sub(1)) {
-            write!(out, " r{}", registers[value])?;
+            out.push(' ');
+            state_register(out, registers[value])?;
         }
         write!(out, " {input}")?;
     }
@@ -303,6 +304,15 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
         write!(out, " @{}", data.origin)?;
     }
     Ok(())
+}
+
+/// `r3`, or `r3/0` if the register gets a box of kind 0.
+fn state_register(out: &mut String, to: StateRegister) -> fmt::Result {
+    write!(out, "r{}", to.register)?;
+    match to.kind {
+        Some(kind) => write!(out, "/{kind}"),
+        None => Ok(()),
+    }
 }
 
 /// Whether a node's `imm` is printed after its operands.
@@ -440,10 +450,11 @@ fn inst(
     }
     if let Some(&TileState { to, saved }) = list.state(at) {
         write!(out, " to:{to}")?;
-        for Saved { register, value } in &list.saved[saved.range()] {
-            match value {
-                SavedValue::Operand => write!(out, " r{register}")?,
-                SavedValue::Constant(bits) => write!(out, " r{register}={bits}")?,
+        for Saved { to, value } in &list.saved[saved.range()] {
+            out.push(' ');
+            state_register(out, *to)?;
+            if let SavedValue::Constant(bits) = value {
+                write!(out, "={bits}")?;
             }
         }
     }

@@ -12,7 +12,7 @@ use super::{FunctionScratch, FunctionSource, SLOT_BYTES, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, List, Node};
-use crate::ir::state::State;
+use crate::ir::state::{State, StateRegister};
 use crate::ir::template::{Resume, Template};
 use crate::pass::chaos::Chaos;
 use crate::vocab::{Op, Sig, Type};
@@ -428,7 +428,7 @@ impl<'a> ValueOperands<'a> {
             }
             let value = self.scratch.registers.read(register);
             if !self.scratch.registers.is_initial(register, value) {
-                cursor.graph.states.registers.push(register);
+                cursor.graph.states.registers.push(StateRegister::plain(register));
                 values.push(value);
             }
         }

@@ -27,6 +27,7 @@ pub(super) fn emit(
     out.clear();
     out.position.resize(graph.blocks.len(), u32::MAX);
     out.loops.clone_from(&schedule.loops);
+    out.boxes = graph.states.boxes;
     number_ways(scratch, graph, schedule);
     let mut emitter = Emitter { scratch, graph, schedule, set, regs, out };
     for block in &schedule.blocks {
@@ -281,13 +282,14 @@ impl Emitter<'_> {
         let anywhere = |vreg| Operand { vreg, role: Role::Use, constraint: Constraint::Anywhere };
         let pointer = anywhere(self.vreg(*pointer));
         self.out.operands.push(pointer);
-        for (&register, &value) in core::iter::zip(registers, values) {
-            let known = self.graph.as_const(value).map(SavedValue::Constant);
+        for (&to, &value) in core::iter::zip(registers, values) {
+            let known = self.graph.as_const(value).map(|bits| self.graph.states.boxes.slot(to.kind, bits));
+            let known = known.map(SavedValue::Constant);
             if known.is_none() {
                 let operand = anywhere(self.vreg(value));
                 self.out.operands.push(operand);
             }
-            self.out.saved.push(Saved { register, value: known.unwrap_or(SavedValue::Operand) });
+            self.out.saved.push(Saved { to, value: known.unwrap_or(SavedValue::Operand) });
         }
         let saved = List { start, len: registers.len() as u32 };
         let none = TileState { to: 0, saved: List::EMPTY };
