@@ -1,7 +1,7 @@
 //! The place in the graph where nodes are added, and the conversions between a value and the 64 bits of its slot.
 
 use super::WORD;
-use crate::ir::graph::{CallData, CallTarget, Effect, Graph};
+use crate::ir::graph::{CallData, CallTarget, Effect, Graph, Pred};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{Convention, Ref, Signature};
 use crate::vocab::{Op, Sig, Type};
@@ -121,6 +121,25 @@ impl Cursor<'_> {
 
     pub(super) fn jump(&mut self, to: Block) {
         self.end(Op::JUMP, Type::Void, &[], 0, &[to]);
+    }
+
+    /// Goes on in the only block that jumps to this one, in place of this one, if nothing else leads here and both run equally often.
+    /// That block must have ended with the jump.
+    pub(super) fn reopen(&mut self, block: Block) -> bool {
+        let data = self.graph.block(block);
+        let [Pred { block: before, .. }] = data.preds[..] else { return false };
+        let from = self.graph.block(before);
+        let is_joined = before != Graph::ENTRY
+            && self.graph.node(from.end).op == Op::JUMP
+            && from.heat == data.heat;
+        if is_joined {
+            let from = &mut self.graph.blocks[before.at()];
+            from.end = Node::NONE;
+            from.succs.clear();
+            self.graph.blocks[block.at()].preds.clear();
+            self.block = before;
+        }
+        is_joined
     }
 
     pub(super) fn branch(&mut self, flag: Node, then: Block, otherwise: Block) {

@@ -229,9 +229,11 @@ impl ValueOperands<'_> {
             }
             if self.scratch.leaders.get(at) != Some(&next) {
                 let FunctionScratch { liveness, registers, known_kinds, .. } = &mut *self.scratch;
-                known_kinds.start(cursor.graph, next, false);
+                if !cursor.reopen(next) {
+                    known_kinds.start(cursor.graph, next, false);
+                    cursor.block = next;
+                }
                 registers.start_block(cursor.graph, next, liveness.needed(at), cursor.at);
-                cursor.block = next;
             }
         }
         if cursor.is_reached() {

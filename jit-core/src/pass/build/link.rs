@@ -73,7 +73,7 @@ pub(super) trait Operands {
     fn before_end(&mut self, cursor: &mut Cursor<'_>);
     /// The block has ended with an edge to a block of the template.
     fn edge(&mut self, cursor: &mut Cursor<'_>, to: &LocalBlock);
-    /// A block of the template starts.
+    /// A block of the template starts, or the block at the cursor goes on in place of it.
     fn start(&mut self, cursor: &mut Cursor<'_>, block: &LocalBlock);
     /// All edges into a block that [started before them](LocalBlock::is_loop) are known now.
     fn seal(&mut self, cursor: &mut Cursor<'_>, block: &LocalBlock);
@@ -325,12 +325,19 @@ impl<O: Operands> Linker<'_, O> {
         local.first_param = scratch.values.len() as u32;
         local.params = params.len() as u32;
         local.is_loop = local.awaited > 0 || cursor.graph.block(local.block).preds.is_empty();
+        if cold {
+            cursor.graph.blocks[local.block.at()].heat = Heat::Cold;
+        }
+        // Behind a check that is decided, or a path that was left out, most blocks have a single edge.
+        if !local.is_loop && cursor.reopen(local.block) {
+            let arguments = scratch.args.iter().filter(|(to, _)| *to == block).map(|(_, value)| *value);
+            scratch.values.extend(arguments);
+            local.params = 0;
+            return operands.start(cursor, local);
+        }
         for &ty in params {
             let param = cursor.graph.add_param(local.block, ty, cursor.at);
             scratch.values.push(param);
-        }
-        if cold {
-            cursor.graph.blocks[local.block.at()].heat = Heat::Cold;
         }
         cursor.block = local.block;
         operands.start(cursor, local);

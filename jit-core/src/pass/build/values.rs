@@ -215,7 +215,9 @@ impl Operands for ValueOperands<'_> {
 
     fn start(&mut self, cursor: &mut Cursor<'_>, local: &LocalBlock) {
         let FunctionScratch { liveness, registers, known_kinds, .. } = &mut *self.scratch;
-        known_kinds.start(cursor.graph, local.block, local.is_loop);
+        if cursor.block == local.block {
+            known_kinds.start(cursor.graph, local.block, local.is_loop);
+        }
         if local.is_loop {
             self.may_be_unreached |= cursor.graph.block(local.block).preds.is_empty();
             let written = liveness.written_by(cursor.at as usize);
