@@ -2,7 +2,7 @@
 //!
 //! In: for each exit of a function, a status and the place of each value. Out: [`Records`], a few bytes for each value, and the
 //! code that reads them when an exit is taken and stores the values in the frame's slots. So an exit is two instructions: one
-//! notes its record, and one jumps to code that all exits of the function share. That code saves all registers in a [`Dump`].
+//! notes its record, and one jumps to code that all exits of the function share. That code saves all registers in a [`RegisterDump`].
 //!
 //! A record is a sequence of numbers, most of them one byte: the status, the distance from the stack pointer to the frame plus one (or
 //! zero, if the first value is the frame's address), the place of the first value, and then, for each VM register, twice one more than
@@ -35,7 +35,7 @@ pub enum FrameAt {
 /// The contents of all registers, by class and number.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dump {
+pub struct RegisterDump {
     /// Those of integer registers.
     pub ints: [u64; 32],
     /// The low 64 bits of float registers.
@@ -138,7 +138,7 @@ impl Records {
     ///
     /// `record` must be the number of a record. The registers and the stack must be as they were at the exit that it was added for,
     /// and the frame must have slots for all VM registers of the record.
-    pub unsafe fn leave(&self, record: u32, registers: &Dump, stack: *mut u8) -> Exited {
+    pub unsafe fn leave(&self, record: u32, registers: &RegisterDump, stack: *mut u8) -> Exited {
         let mut reader = Reader { bytes: &self.bytes[record as usize..], registers, stack };
         let status = reader.number();
         let frame = reader.number();
@@ -165,7 +165,7 @@ impl Records {
 /// Reads a record.
 struct Reader<'a> {
     bytes: &'a [u8],
-    registers: &'a Dump,
+    registers: &'a RegisterDump,
     stack: *const u8,
 }
 
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn values_go_to_their_slots() {
-        let mut dump = Dump { ints: [0; 32], floats: [0; 32] };
+        let mut dump = RegisterDump { ints: [0; 32], floats: [0; 32] };
         dump.ints[31] = u64::MAX;
         dump.ints[3] = 0x1234_5678_9abc_def0;
         dump.floats[15] = 1.5f64.to_bits();

@@ -7,7 +7,7 @@
 use crate::check::dominance::Dominance;
 use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
 use crate::ir::index::{Block, List, Node};
-use crate::ir::state::{State, StateRegister};
+use crate::ir::state::{FrameState, StateRegister};
 use crate::ir::template::{Convention, Signature};
 pub use crate::random::Random;
 use crate::vocab::op::{Key, Kind, Param};
@@ -179,7 +179,7 @@ impl GraphMaker<'_> {
             }
         }
         let registers = List { start, len: inputs.len() as u32 - 1 };
-        self.graph.states.all.push(State { to: 7, registers });
+        self.graph.states.all.push(FrameState { to: 7, registers });
         let state = self.graph.states.all.len() as u64 - 1;
         self.change_end(node, Op::EXIT_WITH, VOID, &inputs, state);
     }

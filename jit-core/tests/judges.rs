@@ -7,7 +7,7 @@ use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::graph::{Access, Graph, Pred};
 use azulejo_core::ir::index::{Block, InstId, List, Node, Slot};
 use azulejo_core::ir::schedule::Schedule;
-use azulejo_core::ir::state::{State, StateRegister};
+use azulejo_core::ir::state::{FrameState, StateRegister};
 use azulejo_core::pass::place;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::text::{parse, print};
@@ -87,7 +87,7 @@ const MEMBERS: [Damage<Graph>; 4] = [
 fn leave_with(graph: &mut Graph, registers: &[u32], inputs: &[Node]) {
     let registers: Vec<_> = registers.iter().map(|register| StateRegister::plain(*register)).collect();
     let registers = List::push(&mut graph.states.registers, &registers);
-    graph.states.all.push(State { to: 7, registers });
+    graph.states.all.push(FrameState { to: 7, registers });
     let end = graph.blocks[3].end;
     graph.nodes[end.at()].op = Op::EXIT_WITH;
     graph.nodes[end.at()].sig.from = Type::Void;

@@ -18,7 +18,7 @@
 
 use crate::abi::REGISTER_ARGUMENTS;
 use azulejo_code::call::{CallCell, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs, UnresolvedCall};
-use azulejo_code::exit::{Dump, Exited, Records};
+use azulejo_code::exit::{Exited, Records, RegisterDump};
 use azulejo_core::vocab::Trap;
 
 const _: () = assert!(
@@ -241,7 +241,12 @@ unsafe extern "sysv64-unwind" fn note_stub() {
 pub(crate) const PUSHED: usize = 24;
 
 /// Finds the values of an exit in the registers and on the stack.
-unsafe extern "sysv64" fn leave(records: &Records, record: u32, registers: &Dump, stack: *mut u8) -> Exited {
+unsafe extern "sysv64" fn leave(
+    records: &Records,
+    record: u32,
+    registers: &RegisterDump,
+    stack: *mut u8,
+) -> Exited {
     // SAFETY: the code that contains these addresses belongs to the function that was left.
     unsafe { records.leave(record, registers, stack) }
 }
@@ -304,8 +309,8 @@ pub(crate) unsafe extern "sysv64" fn store_state() {
         "ret",
         ".cfi_endproc",
         pushed = const PUSHED,
-        dump = const size_of::<Dump>(),
-        floats = const core::mem::offset_of!(Dump, floats),
+        dump = const size_of::<RegisterDump>(),
+        floats = const core::mem::offset_of!(RegisterDump, floats),
         leave = sym leave,
     )
 }

@@ -7,7 +7,7 @@
 
 use super::index::{Block, List, Node};
 use super::kinds::ValueKind;
-use super::state::{State, StateRegister, States};
+use super::state::{FrameState, FrameStates, StateRegister};
 use super::template::Signature;
 use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
 
@@ -183,7 +183,7 @@ pub struct Graph {
     /// The descriptions of calls.
     pub calls: Vec<CallData>,
     /// The frame states of nodes that leave the function.
-    pub states: States,
+    pub states: FrameStates,
     /// Blocks of earlier functions, kept for their memory.
     spare: Vec<BlockData>,
 }
@@ -195,7 +195,7 @@ impl Graph {
     /// A graph without blocks.
     pub fn new(vocab: Vocabulary) -> Graph {
         let (nodes, blocks, links, calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (states, spare) = (States::default(), Vec::new());
+        let (states, spare) = (FrameStates::default(), Vec::new());
         Graph { vocab, kinds: &[], nodes, blocks, links, calls, states, spare }
     }
 
@@ -423,7 +423,7 @@ impl Graph {
     }
 
     /// The frame state of a node that has one, and the VM register of each operand after the first.
-    pub fn state(&self, node: Node) -> Option<(&State, &[StateRegister])> {
+    pub fn state(&self, node: Node) -> Option<(&FrameState, &[StateRegister])> {
         let data = self.node(node);
         self.has_state(data.op)
             .then(|| (&self.states.all[data.imm as usize], self.states.registers(data.imm)))

@@ -1,6 +1,6 @@
 //! Frame states: the VM registers that control takes along when it leaves a function before its end.
 //!
-//! In a graph, the operands of the leaving node are the values of some VM registers, and a [`State`] says of which. In a tile list,
+//! In a graph, the operands of the leaving node are the values of some VM registers, and a [`FrameState`] says of which. In a tile list,
 //! those operands are wherever the allocator has them at that point ([`Constraint::Anywhere`](super::tiles::Constraint::Anywhere)):
 //! leaving costs no move, and nothing of it is in the hot code. A value may also be out of its box
 //! ([`kinds`](super::kinds)): the box is made when control leaves.
@@ -11,10 +11,10 @@ use crate::vocab::Vocabulary;
 
 /// A frame state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct State {
+pub struct FrameState {
     /// The low word of the status with which control leaves, which says where it goes on: the constant of an `exit_at`.
     pub to: u64,
-    /// The VM registers, in [`States::registers`], in ascending order. They belong to the node's operands after the first.
+    /// The VM registers, in [`FrameStates::registers`], in ascending order. They belong to the node's operands after the first.
     pub registers: List,
 }
 
@@ -36,16 +36,16 @@ impl StateRegister {
 
 /// The frame states of a function.
 #[derive(Clone, Debug, Default)]
-pub struct States {
+pub struct FrameStates {
     /// Each state.
-    pub all: Vec<State>,
+    pub all: Vec<FrameState>,
     /// The pool of VM registers.
     pub registers: Vec<StateRegister>,
     /// How boxes are made.
     pub boxes: Boxes,
 }
 
-impl States {
+impl FrameStates {
     /// Removes all states, and keeps the memory.
     pub fn clear(&mut self) {
         self.all.clear();
@@ -116,7 +116,7 @@ pub struct Saved {
 /// A state in a tile list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TileState {
-    /// As in [`State`].
+    /// As in [`FrameState`].
     pub to: u64,
     /// The VM registers, in [`TileList::saved`](super::tiles::TileList::saved).
     pub saved: List,

@@ -37,7 +37,7 @@ pub enum Constraint {
     Fixed(Reg),
     /// A result: in the register of the use with this operand number.
     Tied(u8),
-    /// A use of a [`State`](super::state::State): wherever it is, in a register or its spill slot. It never keeps a value in a
+    /// A use of a [`FrameState`](super::state::FrameState): wherever it is, in a register or its spill slot. It never keeps a value in a
     /// register, and no move is made for it.
     Anywhere,
     /// A use: stored in this 8-byte unit of the outgoing argument area. The allocator stores it there.

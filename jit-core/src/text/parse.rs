@@ -7,7 +7,7 @@
 use crate::ir::graph::{Access, BlockData, CallData, CallTarget, Effect, Graph, Heat, NodeData, Pred};
 use crate::ir::index::{Block, InstId, List, Loop, Node, Vreg};
 use crate::ir::schedule::LoopData;
-use crate::ir::state::{Saved, SavedValue, State, StateRegister, TileState};
+use crate::ir::state::{FrameState, Saved, SavedValue, StateRegister, TileState};
 use crate::ir::template::{Convention, Signature};
 use crate::ir::tiles::{Constraint, Edge, FaultSite, Inst, Operand, Role, TileBlock, TileId, TileList};
 use crate::target::{Reg, RegSet};
@@ -310,7 +310,7 @@ impl GraphParser {
         let mut imm = parts.imm.unwrap_or(0);
         if self.graph.has_state(op) {
             let registers = List::push(&mut self.graph.states.registers, &parts.registers);
-            self.graph.states.all.push(State { to: imm, registers });
+            self.graph.states.all.push(FrameState { to: imm, registers });
             imm = self.graph.states.all.len() as u64 - 1;
         }
         self.graph.nodes[at.at()] =

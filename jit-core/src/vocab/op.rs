@@ -143,7 +143,7 @@ bitflags! {
         /// The second operand is a count. Its sign does not affect the sign of the result.
         const COUNTS = 1 << 14;
         /// The node's operands are values for VM registers, and its constant is the number of a
-        /// [`State`](crate::ir::state::State). They may be anywhere.
+        /// [`FrameState`](crate::ir::state::FrameState). They may be anywhere.
         const STATE = 1 << 16;
     }
 }

@@ -297,7 +297,7 @@ operator_table! {
     BR "br" (Flag) [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     EXIT_AT "exit_at" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     // An exit that stores values in VM registers. The operands are the frame's address and the values; the constant is the number
-    // of a `State`.
+    // of a `FrameState`.
     EXIT_WITH "exit_with" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS STATE], (none);
     RET "ret" () [] -> Void, Key::None, NONE, None, [GRAPH ENDS], (none);
     // Ends the function in favor of another function of bytecode, which was noted before.

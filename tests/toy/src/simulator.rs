@@ -9,7 +9,7 @@ use crate::natives::{self, Native};
 use crate::regs::*;
 use crate::stubs::{self, Stub};
 use azulejo_code::call::{CallCell, Callbacks, Host, HostFunctions, Outcome, UnresolvedCall};
-use azulejo_code::exit::{Dump, Exited, Records};
+use azulejo_code::exit::{Exited, Records, RegisterDump};
 use azulejo_code::status::RawStatus;
 use azulejo_core::ir::template::{Convention, Signature};
 use azulejo_core::target::Reg;
@@ -354,7 +354,7 @@ impl Processor {
                 Stub::StoreState => {
                     let file =
                         |values: &[u64]| core::array::from_fn(|at| values.get(at).copied().unwrap_or(0));
-                    let dump = Dump { ints: file(&self.ints), floats: file(&self.floats) };
+                    let dump = RegisterDump { ints: file(&self.ints), floats: file(&self.floats) };
                     let records = &*pointer(self.get(TEMP)).cast::<Records>();
                     let stack = pointer(self.get(SP)).cast::<u8>().cast_mut();
                     let Exited { status, first } = records.leave(self.get(FLAG) as u32, &dump, stack);

@@ -129,9 +129,8 @@ impl Cursor<'_> {
         let data = self.graph.block(block);
         let [Pred { block: before, .. }] = data.preds[..] else { return false };
         let from = self.graph.block(before);
-        let is_joined = before != Graph::ENTRY
-            && self.graph.node(from.end).op == Op::JUMP
-            && from.heat == data.heat;
+        let is_joined =
+            before != Graph::ENTRY && self.graph.node(from.end).op == Op::JUMP && from.heat == data.heat;
         if is_joined {
             let from = &mut self.graph.blocks[before.at()];
             from.end = Node::NONE;

@@ -12,7 +12,7 @@ use super::{FunctionScratch, FunctionSource, SLOT_BYTES, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, List, Node};
-use crate::ir::state::{State, StateRegister};
+use crate::ir::state::{FrameState, StateRegister};
 use crate::ir::template::{Resume, Template};
 use crate::pass::chaos::Chaos;
 use crate::vocab::{Op, Sig, Type};
@@ -444,7 +444,7 @@ impl<'a> ValueOperands<'a> {
             cursor.leave(op, Type::Void, &[], to);
         } else {
             let state = cursor.graph.states.all.len() as u64;
-            cursor.graph.states.all.push(State { to, registers });
+            cursor.graph.states.all.push(FrameState { to, registers });
             cursor.leave(op, Type::Void, &values, state);
         }
         self.scratch.saved = values;
