@@ -289,13 +289,13 @@ fn nested_loops_have_no_parameter_for_what_only_the_outer_one_reads() {
 /// The VM registers in the frame states of exits.
 fn saved(text: &str) -> Vec<&str> {
     let exits = text.lines().filter(|line| line.contains("exit_with"));
-    exits.flat_map(|line| line.split_whitespace().filter(|word| word.starts_with('r'))).collect()
+    exits.flat_map(|line| line.split_whitespace().filter(|word| word.starts_with("slot"))).collect()
 }
 
 #[test]
 fn a_guard_stores_what_was_written_and_only_that() {
     let text = built(&[&[SET, 1, 7], &[GUARD, 0], &[RETURN, 1]], 3, 3, &[]);
-    assert_eq!(saved(&text), ["r1"], "register 0 was never written: {text}");
+    assert_eq!(saved(&text), ["slot1"], "register 0 was never written: {text}");
     assert_eq!(count(&text, "exit_with"), 1, "{text}");
     assert_eq!(count(&text, "cold"), 1, "{text}");
 }
@@ -321,7 +321,7 @@ fn where_a_program_may_be_stopped_it_stores_what_is_read_afterwards() {
     // the inner one.
     let stop = Linkage { stop: Some(0x1000), ..Linkage::default() };
     let text = built_for(NESTED, 7, 7, &[], 0, stop);
-    assert_eq!(saved(&text), ["r1", "r3", "r1", "r2", "r3"], "{text}");
+    assert_eq!(saved(&text), ["slot1", "slot3", "slot1", "slot2", "slot3"], "{text}");
     assert_eq!(count(&text, "= param."), 2, "{text}");
     // Fuel is taken at the function's start and at the loop heads.
     let fuel = Linkage { fuel: Some(0x1000), ..Linkage::default() };
@@ -334,7 +334,7 @@ fn where_code_for_an_inner_loop_moves_on_it_stores_what_is_read_afterwards() {
     // The code is entered at the inner loop and left at the outer loop's head, where r1 and r3 are stored.
     let text = built_for(NESTED, 7, 7, &[], 3, Linkage::default());
     assert_eq!(count(&text, "exit_with"), 1, "{text}");
-    assert_eq!(saved(&text), ["r1", "r3"], "{text}");
+    assert_eq!(saved(&text), ["slot1", "slot3"], "{text}");
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn a_register_that_is_only_narrow_lives_as_that() {
     assert_eq!(count(&text, "ucast.i64.i32"), 0, "nothing is narrowed: {text}");
     assert_eq!(
         (count(&text, "ucast.i32.i64"), saved(&text)),
-        (0, vec!["r1"]),
+        (0, vec!["slot1"]),
         "not even where it leaves: {text}"
     );
 }

@@ -273,7 +273,7 @@ impl GraphParser {
             parts.imm = Some(Access::Within(number(code, "", "a trap's code")?).bits());
         } else if word.starts_with('v') {
             parts.inputs.push(node(word)?);
-        } else if word.starts_with('r') && self.graph.has_state(op) {
+        } else if word.starts_with("slot") && self.graph.has_state(op) {
             parts.registers.push(state_register(word)?);
         } else if word.starts_with('b') {
             parts.succs.push(block(word)?);
@@ -485,7 +485,7 @@ impl TileParser<'_> {
                 clobbers.insert(self.register(word)?);
             } else if let Some(to) = word.strip_prefix("to:") {
                 state = Some(number_of_64_bits(to)?);
-            } else if state.is_some() && word.starts_with('r') {
+            } else if state.is_some() && word.starts_with("slot") {
                 saved.push(a_saved_register(word)?);
             } else if let Some(fault) = word.strip_prefix("faults:") {
                 let inst = InstId::from(self.list.insts.len());
@@ -552,7 +552,7 @@ fn number_of_64_bits(word: &str) -> Parsed<u64> {
     word.parse().map_err(|_| format!("expected a number, found `{word}`"))
 }
 
-/// `r3` or `r3=17`.
+/// `slot3` or `slot3=17`.
 fn a_saved_register(word: &str) -> Parsed<Saved> {
     let (to, value) = match word.split_once('=') {
         Some((to, bits)) => (to, SavedValue::Constant(number_of_64_bits(bits)?)),
@@ -561,7 +561,7 @@ fn a_saved_register(word: &str) -> Parsed<Saved> {
     Ok(Saved { to: state_register(to)?, value })
 }
 
-/// `r3`, or `r3/0` if the register gets a box of kind 0.
+/// `slot3`, or `slot3/0` if the VM register gets a box of kind 0.
 fn state_register(word: &str) -> Parsed<StateRegister> {
     let (register, kind) = match word.split_once('/') {
         Some((register, kind)) => {
@@ -569,7 +569,7 @@ fn state_register(word: &str) -> Parsed<StateRegister> {
         }
         None => (word, None),
     };
-    Ok(StateRegister { register: number(register, "r", "a register")?, kind })
+    Ok(StateRegister { register: number(register, "slot", "a VM register")?, kind })
 }
 
 /// `v7:17:3`: the node of the access, the trap's code, the bytecode.

@@ -5,7 +5,8 @@
 //!
 //! A graph is printed block by block. `b2 cold <- b0.1 b1` lists the edges into the block, each with the position among its
 //! source's successors unless that is 0. A node is `v3 = add.i32 v1 v2 @7`: the types by the operator's key, the operands, the
-//! constant, the successors, and the bytecode unless that is 0. The operands of a frame state have their VM registers in front of them. A parameter has one operand for each edge into the block. A
+//! constant, the successors, and the bytecode unless that is 0. In front of each value of a frame state is the slot that gets it. A
+//! parameter has one operand for each edge into the block. A
 //! floating node is shown in the first block that needs it, which does not determine where it will be placed.
 //!
 //! Instructions are numbered, and positions in live ranges refer to these numbers: `12g` is the gap before instruction 12,
@@ -306,9 +307,9 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
     Ok(())
 }
 
-/// `r3`, or `r3/0` if the register gets a box of kind 0.
+/// `slot3`, or `slot3/0` if the VM register gets a box of kind 0.
 fn state_register(out: &mut String, to: StateRegister) -> fmt::Result {
-    write!(out, "r{}", to.register)?;
+    write!(out, "slot{}", to.register)?;
     match to.kind {
         Some(kind) => write!(out, "/{kind}"),
         None => Ok(()),
@@ -478,7 +479,7 @@ fn inst(
 }
 
 /// The role: `r1` for a use, `late:r1` for a late use, `def:r1`, `early:r1`, `temp:r1`. Then the constraint: nothing for any
-/// register, `?` for any place, `%name` for that register, `/0` for the register of operand 0, `[2]` for that unit of the
+/// register, `?` for any place, `~` for a value of a frame state wherever it is, `%name` for that register, `/0` for the register of operand 0, `[2]` for that unit of the
 /// argument area.
 fn operand(out: &mut String, operand: Operand, names: Names<'_>) -> fmt::Result {
     out.push_str(match operand.role {
