@@ -576,6 +576,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
         "jump",
         "switch",
         "exit_at",
+        "exit_with",
         "trap",
         "addr_idx",
         "add_shifted",

@@ -9,8 +9,9 @@ use azulejo::__private::core::fuzzing::{self, AT_EDGE, Options, Random};
 use azulejo::__private::core::grammar::pattern::{self, Concrete};
 use azulejo::__private::core::grammar::{Grammar, Predicate, Symbol, TileSet, build, explain, text};
 use azulejo::__private::core::ir::graph::{Access, CallData, CallTarget, Effect, Graph};
-use azulejo::__private::core::ir::index::{Block, Node};
+use azulejo::__private::core::ir::index::{Block, List, Node};
 use azulejo::__private::core::ir::schedule::Schedule;
+use azulejo::__private::core::ir::state::{FrameState, StateRegister};
 use azulejo::__private::core::ir::template::{Convention, Signature};
 use azulejo::__private::core::ir::tiles::TileList;
 use azulejo::__private::core::pass;
@@ -234,6 +235,13 @@ impl<'a> Example<'a> {
                 return self.graph.end(self.block, op, Type::Void, &inputs, imm, &[], 0);
             }
             return self.graph.push(self.block, op, Sig { from: Type::Void, ty: sig.ty }, &inputs, imm, 0);
+        }
+        if info.props.contains(Props::STATE) {
+            let [frame, value] = [Op::LOCAL, Op::CU].map(|op| self.graph.add(op, WORD, &[], 0, 0));
+            let registers = List::push(&mut self.graph.states.registers, &[StateRegister::plain(3)]);
+            self.graph.states.all.push(FrameState { to: 24, registers });
+            let state = self.graph.states.all.len() as u64 - 1;
+            return self.graph.end(self.block, op, Type::Void, &[frame, value], state, &[], 0);
         }
         let imm = match info.params.first() {
             Some(Param::Value) => constant(sig.ty, *predicate),

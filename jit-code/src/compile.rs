@@ -33,7 +33,8 @@ const MAX_SLOTS: u32 = (MAX_FRAME_BYTES / 16) as u32;
 #[derive(Debug)]
 pub struct Compiler<M: Backend> {
     memory: CodeMemory,
-    compilation: Compilation,
+    /// Apart, because engines are made on small stacks too.
+    compilation: Box<Compilation>,
     emission: Scratch<M>,
     code: Code<M>,
     options: Options,
@@ -81,7 +82,7 @@ impl<M: Backend> Compiler<M> {
         Ok(Compiler {
             options: Options { reach: memory.reach(), ..Options::default() },
             memory,
-            compilation: Compilation::default(),
+            compilation: Box::default(),
             emission: Scratch::default(),
             code: Code::default(),
             features,
@@ -101,7 +102,7 @@ impl<M: Backend> Compiler<M> {
     pub fn beside(&self) -> Compiler<M> {
         Compiler {
             memory: self.memory.clone(),
-            compilation: Compilation::default(),
+            compilation: Box::default(),
             emission: Scratch::default(),
             code: Code::default(),
             options: self.options.clone(),
@@ -343,7 +344,7 @@ impl<M: Backend> Compiler<M> {
         observer: &mut dyn Observer,
     ) -> Result<Compiled<M>, Error> {
         let target = self.target();
-        let Compilation { tiles, assignment, graph, .. } = &self.compilation;
+        let Compilation { tiles, assignment, graph, .. } = &*self.compilation;
         let Compiler { emission, set, options, code, .. } = self;
         match call_entry {
             None => emit(emission, tiles, assignment, set, options, code)?,
