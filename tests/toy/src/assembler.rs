@@ -35,6 +35,7 @@ impl Assembler for Emitter {
         host: FLAG,
         temp: TEMP,
         kept: KEPT,
+        interpreted: INTERPRETED,
     };
 
     fn copy_register(&mut self, to: Reg, from: Reg) {
