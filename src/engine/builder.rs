@@ -5,6 +5,7 @@
 use super::Engine;
 use super::background::Background;
 use super::fuel::Tank;
+use super::interpreter::Interpreting;
 use super::native::{self, Backend};
 use super::resolve::links;
 use super::stack::FrameStack;
@@ -547,6 +548,21 @@ impl Builder {
         self
     }
 
+    /// Interprets functions with the interpreter that rustc has compiled, even where one in machine code could be made. The two do the
+    /// same; this one needs no code memory, and takes two to three times as long.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().only(Tier::Interpreter).rust_interpreter(true).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn rust_interpreter(mut self, rust: bool) -> Self {
+        self.machine.set_rust_interpreter(rust);
+        self
+    }
+
     /// Makes the engine.
     ///
     /// ```
@@ -580,6 +596,7 @@ impl Builder {
             retired: RefCell::default(),
             calls: Cell::new(0),
             tiers: self.tiers,
+            interpreter: Cell::new(Interpreting::Unknown),
             inside,
             counts: Counts::new(B::OPCODES.len()),
         }

@@ -50,7 +50,8 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let body = &**function.body();
         let is_cold = function.tier.budget.left() > 0
             && !function.code.has_any()
-            && engine.tiers.lowest == Tier::Interpreter;
+            && engine.tiers.lowest == Tier::Interpreter
+            && engine.interpreter().is_none();
         if highest > Tier::Interpreter && !is_cold {
             // SAFETY: the engine is running a function, with this context.
             let called = unsafe { Links::call(&engine.links, function.number(), context.cast(), args) };
@@ -321,7 +322,7 @@ impl<B: Bytecode> Engine<B> {
         is_miss: bool,
     ) -> Result<End, Error> {
         self.look_for_stop(function, at)?;
-        let resume = if is_miss { self.handle_miss(function, at) } else { self.handle_exit(function, at) };
+        let resume = if is_miss { self.handle_miss(function, at) } else { self.handle_exit(function, at, false) };
         self.run_on(function, context, slots, at, resume)
     }
 
@@ -337,9 +338,11 @@ impl<B: Bytecode> Engine<B> {
 
     /// Handles an exit at a bytecode, and counts its cause. If the budget is used up, that is the cause, and the function
     /// tiers up.
-    fn handle_exit(&self, function: &Function<B>, at: u32) -> Resume {
+    fn handle_exit(&self, function: &Function<B>, at: u32, is_interpreted: bool) -> Resume {
         if function.tier.budget.is_used_up() {
-            self.counts.left_to_tier_up();
+            if !is_interpreted {
+                self.counts.left_to_tier_up();
+            }
             self.tier_up(function, at);
             Resume::BestCode
         } else {
@@ -359,10 +362,15 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<End, Error> {
         let calls = Calls { engine: self, highest: Tier::Optimizer };
         loop {
-            let status = match resume {
+            let mut is_interpreted = false;
+            let mut status = match resume {
                 Resume::Interpreter => None,
                 Resume::BestCode => self.enter_code(function, context, slots, at)?,
             };
+            if status.is_none() && resume == Resume::BestCode {
+                is_interpreted = true;
+                status = self.interpret_in_code(function, context, slots, at)?;
+            }
             match status {
                 Some(Status::Returned(value)) => return Ok(End::Value(value)),
                 Some(Status::Tailed) => return Ok(End::Tail),
@@ -379,7 +387,10 @@ impl<B: Bytecode> Engine<B> {
                 Some(Status::Exited { at: next }) => {
                     at = next;
                     self.look_for_stop(function, at)?;
-                    resume = self.handle_exit(function, at);
+                    resume = match is_interpreted && !function.tier.budget.is_used_up() {
+                        true => Resume::Interpreter,
+                        false => self.handle_exit(function, at, is_interpreted),
+                    };
                 }
                 None => {
                     let up_to_next_jump = Budget::new(Some(0));

@@ -1,0 +1,84 @@
+//! A function's record for the interpreter in machine code.
+//!
+//! In: the first run of the function, and an interpreter that has the code of its opcodes. Out: the record, whose address the
+//! interpreted code holds. It never moves, and has the table of the interpreter that the engine has now.
+//!
+//! | State    | Event                                        | Next     |
+//! |----------|----------------------------------------------|----------|
+//! | none     | the function runs                            | ready    |
+//! | none     | its bytecode cannot be dispatched on         | refused  |
+//! | ready    | it runs and the engine's interpreter changed | ready    |
+
+use azulejo_core::ir::interpreted::Record;
+use std::cell::{Cell, OnceCell};
+
+/// The addresses of an engine's words.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EngineWords {
+    /// The table of call cells.
+    pub(crate) functions: u64,
+    /// The word that is not zero once the program is to stop; zero if there is none.
+    pub(crate) stop: u64,
+    /// The fuel; zero if there is none.
+    pub(crate) fuel: u64,
+}
+
+/// A function's record, once it has one. The module's head lists the states.
+#[derive(Debug, Default)]
+pub(crate) struct Interpreted {
+    record: OnceCell<Box<Cell<Record>>>,
+    is_refused: Cell<bool>,
+}
+
+impl Interpreted {
+    /// The record, if it has this interpreter's table.
+    #[inline(always)]
+    pub(crate) fn ready(&self, table: *const usize) -> Option<*const Record> {
+        let record = self.record.get()?;
+        (record.get().table == table).then(|| record.as_ptr().cast_const())
+    }
+
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused.get()
+    }
+
+    /// Notes that the bytecode cannot be dispatched on.
+    pub(crate) fn refuse(&self) {
+        self.is_refused.set(true);
+    }
+
+    /// Makes the record, or changes it.
+    pub(crate) fn set(&self, record: Record) {
+        self.record.get_or_init(|| Box::new(Cell::new(record))).set(record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_stays_where_it_is() {
+        let tables = [0usize; 2];
+        let record = |at: usize| Record {
+            code: std::ptr::null(),
+            labels: std::ptr::null(),
+            unit: std::ptr::null(),
+            functions: 0,
+            slow_paths: 0,
+            budget: std::ptr::null(),
+            stop: 0,
+            fuel: 0,
+            table: &raw const tables[at],
+        };
+        let interpreted = Interpreted::default();
+        assert!(interpreted.ready(&raw const tables[0]).is_none() && !interpreted.is_refused());
+        interpreted.set(record(0));
+        let first = interpreted.ready(&raw const tables[0]).expect("it was made");
+        interpreted.set(record(1));
+        assert!(interpreted.ready(&raw const tables[0]).is_none());
+        assert_eq!(interpreted.ready(&raw const tables[1]), Some(first));
+        interpreted.refuse();
+        assert!(interpreted.is_refused());
+    }
+}

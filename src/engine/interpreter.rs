@@ -1,0 +1,110 @@
+//! Interpretation in machine code.
+//!
+//! In: a function without compiled code, and the bytecode to resume at. Out: how the code was left, as for compiled code. Where
+//! nothing can be compiled, where the builder says so, and where little is left of the stack, there is none, and the interpreter
+//! that rustc compiled takes its place.
+
+use super::function::{EngineWords, Function};
+use super::native::{Interpreter, Status};
+use super::{Engine, stack};
+use crate::Error;
+use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::ir::interpreted::Record;
+
+/// The engine's interpreter in machine code.
+#[derive(Debug)]
+pub(super) enum Interpreting<B> {
+    /// No function has run yet, or what loops look at has changed.
+    Unknown,
+    /// There is none.
+    InRust,
+    /// Machine code.
+    InCode(Interpreter<B>),
+}
+
+impl<B> Clone for Interpreting<B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Interpreting<B> {}
+
+impl<B: Bytecode> Engine<B> {
+    /// Called when what loops look at has changed: functions that run from now on run in other code.
+    pub(super) fn look_for_interpreter(&self) {
+        self.interpreter.set(Interpreting::Unknown);
+    }
+
+    /// The interpreter in machine code, if there is one.
+    #[inline(always)]
+    pub(super) fn interpreter(&self) -> Option<Interpreter<B>> {
+        match self.interpreter.get() {
+            Interpreting::InCode(interpreter) => Some(interpreter),
+            Interpreting::InRust => None,
+            Interpreting::Unknown => self.find_interpreter(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_interpreter(&self) -> Option<Interpreter<B>> {
+        let functions = self.links.borrow();
+        let functions = functions.functions();
+        let found = self.backend.borrow().interpreter(functions.stop.is_some(), functions.fuel.is_some());
+        self.interpreter.set(found.map_or(Interpreting::InRust, Interpreting::InCode));
+        found
+    }
+
+    /// A function's record for this interpreter; `None` if machine code cannot interpret the function.
+    #[inline(always)]
+    pub(super) fn record(&self, interpreter: &Interpreter<B>, function: &Function<B>) -> Option<*const Record> {
+        match function.interpreted.ready(interpreter.table()) {
+            Some(record) => Some(record),
+            None => self.make_record(interpreter, function),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_record(&self, interpreter: &Interpreter<B>, function: &Function<B>) -> Option<*const Record> {
+        // The opcodes that are missing are compiled now.
+        if function.interpreted.is_refused() || stack::demand_for_compiling().is_err() {
+            return None;
+        }
+        let body = function.body();
+        if !interpreter.prepare(body.ops()) {
+            function.interpreted.refuse();
+            return None;
+        }
+        let links = self.links.borrow();
+        let functions = links.functions();
+        let words = EngineWords {
+            functions: functions.table,
+            stop: functions.stop.unwrap_or(0),
+            fuel: functions.fuel.unwrap_or(0),
+        };
+        function.interpreted.set(body.record(words, &function.tier.budget, interpreter.table()));
+        function.interpreted.ready(interpreter.table())
+    }
+
+    /// Interprets a function in machine code from a bytecode on. `None` if it is to be interpreted in Rust.
+    #[inline(always)]
+    pub(super) fn interpret_in_code(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        slots: *mut u64,
+        at: u32,
+    ) -> Result<Option<Status>, Error> {
+        let Some(interpreter) = self.interpreter() else { return Ok(None) };
+        let Some(record) = self.record(&interpreter, function) else { return Ok(None) };
+        self.stack.demand(interpreter.stack_bytes())?;
+        let body = function.body();
+        body.note_run();
+        let top = body.registers().wrapping_add(body.depth(at));
+        // SAFETY: the record is of this function, which was verified, and lives as long as it; the frame has as many slots as
+        // verification asked for; control has reached this bytecode.
+        Ok(Some(unsafe { interpreter.enter(&*record, context.cast(), slots, at, top) }))
+    }
+}
