@@ -161,7 +161,7 @@ impl<'a> Report<'a> {
         let compile = |row: &Row| row.compile;
         let all = &[Serial, Folds, Generated, Tiny][..];
         let loops = &[Serial, Folds][..];
-        let lines: [(&str, Option<Mean>); 10] = [
+        let lines: [(&str, Option<Mean>); 11] = [
             ("run: optimizer / Cranelift speed", self.mean(loops, OPTIMIZER, SPEED, run)),
             (
                 "run: optimizer / Cranelift speed, generated code",

@@ -16,6 +16,8 @@
 //! number in `rcx`. By default that entry is [`unpack`], which loads them into the registers above; code that reads arguments
 //! from memory replaces it by its own.
 
+mod interpreted;
+
 use crate::abi::REGISTER_ARGUMENTS;
 use azulejo_code::call::{CallCell, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs, UnresolvedCall};
 use azulejo_core::vocab::Trap;
@@ -39,6 +41,7 @@ pub static STUBS: Stubs = Stubs {
     },
     set_tail_call: set_tail_call as *const u8,
     begin_tail_call: begin_tail_call as *const u8,
+    interpreted: Some(interpreted::STUBS),
 };
 
 azulejo_code::engine_functions!("sysv64-unwind");

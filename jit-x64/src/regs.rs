@@ -60,12 +60,8 @@ pub(crate) static STENCIL_REGISTERS: RegisterFile =
 /// stack.
 pub(crate) const INTERPRETED: [Reg; 3] = [R13, R14, R15];
 
-/// All registers but the stack pointer and [`INTERPRETED`].
-pub(crate) static INTERPRETER_REGISTERS: RegisterFile =
-    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12], ..REGISTERS };
-
 /// All registers but the stack pointer, the frame pointer and [`INTERPRETED`].
-pub(crate) static INTERPRETER_REGISTERS_BUT_RBP: RegisterFile =
+pub(crate) static INTERPRETER_REGISTERS: RegisterFile =
     RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12], ..REGISTERS };
 
 /// All registers but the stack pointer, the frame pointer and [`KEPT_CU`].

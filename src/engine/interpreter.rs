@@ -58,7 +58,11 @@ impl<B: Bytecode> Engine<B> {
 
     /// A function's record for this interpreter; `None` if machine code cannot interpret the function.
     #[inline(always)]
-    pub(super) fn record(&self, interpreter: &Interpreter<B>, function: &Function<B>) -> Option<*const Record> {
+    pub(super) fn record(
+        &self,
+        interpreter: &Interpreter<B>,
+        function: &Function<B>,
+    ) -> Option<*const Record> {
         match function.interpreted.ready(interpreter.table()) {
             Some(record) => Some(record),
             None => self.make_record(interpreter, function),
@@ -84,7 +88,9 @@ impl<B: Bytecode> Engine<B> {
             stop: functions.stop.unwrap_or(0),
             fuel: functions.fuel.unwrap_or(0),
         };
-        function.interpreted.set(body.record(words, &function.tier.budget, interpreter.table()));
+        let parts = body.record_parts(words, &function.tier.budget);
+        // SAFETY: the interpreter was prepared for the function.
+        function.interpreted.set(unsafe { interpreter.record(&parts) });
         function.interpreted.ready(interpreter.table())
     }
 

@@ -322,8 +322,31 @@ impl<B: Bytecode> Engine<B> {
         is_miss: bool,
     ) -> Result<End, Error> {
         self.look_for_stop(function, at)?;
-        let resume = if is_miss { self.handle_miss(function, at) } else { self.handle_exit(function, at, false) };
+        let resume = if is_miss { self.handle_miss(function, at) } else { self.handle_exit(function, at) };
         self.run_on(function, context, slots, at, resume)
+    }
+
+    /// Runs a function to its end, after an exit at a bytecode from machine code that interprets it.
+    pub(super) fn resume_interpreted(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        slots: *mut u64,
+        at: u32,
+    ) -> Result<End, Error> {
+        self.look_for_stop(function, at)?;
+        let resume = self.handle_interpreted_exit(function, at);
+        self.run_on(function, context, slots, at, resume)
+    }
+
+    /// Handles an exit at a bytecode from machine code that interprets: it tiers up if the budget is used up. Otherwise the template
+    /// has exited.
+    fn handle_interpreted_exit(&self, function: &Function<B>, at: u32) -> Resume {
+        if !function.tier.budget.is_used_up() {
+            return Resume::Interpreter;
+        }
+        self.tier_up(function, at);
+        Resume::BestCode
     }
 
     /// Handles an exit in front of a slow path that was left out. After a few of them the code is discarded: what is compiled
@@ -338,11 +361,9 @@ impl<B: Bytecode> Engine<B> {
 
     /// Handles an exit at a bytecode, and counts its cause. If the budget is used up, that is the cause, and the function
     /// tiers up.
-    fn handle_exit(&self, function: &Function<B>, at: u32, is_interpreted: bool) -> Resume {
+    fn handle_exit(&self, function: &Function<B>, at: u32) -> Resume {
         if function.tier.budget.is_used_up() {
-            if !is_interpreted {
-                self.counts.left_to_tier_up();
-            }
+            self.counts.left_to_tier_up();
             self.tier_up(function, at);
             Resume::BestCode
         } else {
@@ -387,9 +408,9 @@ impl<B: Bytecode> Engine<B> {
                 Some(Status::Exited { at: next }) => {
                     at = next;
                     self.look_for_stop(function, at)?;
-                    resume = match is_interpreted && !function.tier.budget.is_used_up() {
-                        true => Resume::Interpreter,
-                        false => self.handle_exit(function, at, is_interpreted),
+                    resume = match is_interpreted {
+                        true => self.handle_interpreted_exit(function, at),
+                        false => self.handle_exit(function, at),
                     };
                 }
                 None => {

@@ -3,12 +3,13 @@
 //! In: how code is emitted. Out: [`Code`] that makes the frame, loads what interpreted code keeps in registers, and enters the first
 //! opcode's code; the place at which opcodes leave, with the two result registers set; and one that leaves at the current bytecode.
 
-use super::{Entry, ROOM};
-use crate::emit::assembler::Target;
+use super::{Entry, PLACES, ROOM, WORDS};
+use crate::emit::assembler::{Target, Test};
 use crate::emit::leave::{leave, leave_at};
 use crate::emit::{Backend, Code, Frame, Options, by_hand, link_by_hand};
 use crate::unwind::{StackFrame, Step};
 use azulejo_core::target::RegSet;
+use azulejo_core::vocab::Type;
 use core::mem::offset_of;
 
 /// The code, and its places.
@@ -25,7 +26,7 @@ pub(super) struct Around<M: Backend> {
 pub(super) fn frame<M: Backend>(options: &Options) -> M::Frame {
     let [kept_context, kept_slots, _] = M::REGISTERS.kept;
     let kept = RegSet::of(&[kept_context, kept_slots]).union(RegSet::of(&M::REGISTERS.interpreted));
-    M::Frame::new(M::MACHINE.registers.all.callee_saved.union(kept), ROOM, true, options)
+    M::Frame::new(M::MACHINE.registers.all.callee_saved.union(kept), ROOM + WORDS, true, options)
 }
 
 pub(super) fn around<M: Backend>(options: &Options) -> Around<M> {
@@ -34,6 +35,7 @@ pub(super) fn around<M: Backend>(options: &Options) -> Around<M> {
     let [context, slots, entry] = M::REGISTERS.entered_with;
     let mut cx: M = by_hand(options, frame::<M>(options));
     cx.prologue();
+    cx.store_word(M::MACHINE.unwinding.stack_pointer, (ROOM + WORDS) as i64 - 8, None);
     cx.copy_register(kept_context, context);
     cx.copy_register(kept_slots, slots);
     cx.load_word(pc, entry, offset_of!(Entry, pc) as i64);
@@ -44,6 +46,13 @@ pub(super) fn around<M: Backend>(options: &Options) -> Around<M> {
     cx.copy_register(M::REGISTERS.results[1], pc);
     leave_at(&mut cx);
     let out = cx.here();
+    if let Some(stubs) = &M::STUBS.interpreted {
+        let temp = M::REGISTERS.temp;
+        cx.load_word(temp, M::MACHINE.unwinding.frame_pointer, PLACES[0]);
+        let is_engines = cx.skip_if(Test::IsZero(Type::I64, temp));
+        cx.jump_at(Target::Address(stubs.leave.addr() as u64));
+        cx.land_skip(is_engines);
+    }
     leave(&mut cx);
     let mut code = Code::default();
     link_by_hand::<M>(cx, &mut code, false);
@@ -65,6 +74,10 @@ impl StackFrame for Made<'_> {
 
     fn prologue(&self, tell: &mut dyn FnMut(Step<'_>)) {
         self.0.prologue(&mut |step| tell(Step { len: 0, ..step }));
+    }
+
+    fn is_by_pointer(&self) -> bool {
+        true
     }
 
     fn epilogue(&self, _: &mut dyn FnMut(Step<'_>)) {}

@@ -14,12 +14,12 @@
 mod around;
 mod opcodes;
 
-use crate::call::Stubs;
+use crate::call::{MAX_REGISTER_ARGUMENTS, Stubs};
 use crate::emit::{Backend, Options, Set};
 use crate::status::{RawStatus, Status};
 use azulejo_core::error::Unsupported;
 use azulejo_core::ir::bytecode::{Bytecode, OperandKind};
-use azulejo_core::ir::interpreted::{Dispatch, Record};
+use azulejo_core::ir::interpreted::{Dispatch, Record, RecordParts, inverse};
 use azulejo_core::ir::status::Left;
 use azulejo_core::pass::Target;
 use azulejo_core::pass::build::Linkage;
@@ -29,8 +29,15 @@ use azulejo_core::vocab::Trap;
 use core::marker::PhantomData;
 use opcodes::{Key, Opcodes};
 
-/// How many bytes of the machine's stack an opcode's code may use.
-pub(crate) const ROOM: u32 = 256;
+/// How many bytes of the machine's stack an opcode's code may use. Calls need a multiple of 16.
+pub const ROOM: u32 = 128;
+
+/// Between an opcode's room and the registers that are saved: the function's call cell, which is zero if an engine has entered the
+/// function, the context, and a word that is not used. A function that was called has its slots below them.
+pub const WORDS: u32 = 24;
+
+/// How far below the frame pointer the call cell is, and the context.
+pub const PLACES: [i64; 2] = [-48, -56];
 
 /// What an interpreter is made with.
 #[derive(Debug)]
@@ -43,8 +50,6 @@ pub struct Choice<M: Backend> {
     pub rules: &'static [Matcher],
     /// Whether every stage's result is verified, as debug builds do.
     pub checks: bool,
-    /// Whether a chain of frames is kept.
-    pub frame_pointers: bool,
     /// Whether accesses may fault.
     pub guards: bool,
     /// Whether jumps back look whether the program is to stop.
@@ -103,8 +108,8 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
 
     /// The interpreter for these choices, which all engines share. Fails if no code can be run here.
     pub fn new(choice: Choice<M>) -> Result<Self, Unsupported> {
-        let registers = Self::registers(&choice).ok_or(Unsupported::Architecture)?;
-        let options = Options { frame_pointers: choice.frame_pointers, ..Options::default() };
+        let registers = M::MACHINE.registers.for_interpreters.ok_or(Unsupported::Architecture)?;
+        let options = Options { frame_pointers: true, ..Options::default() };
         let target = Self::target(&choice, registers);
         let key = Key::of::<B>(
             Self::templates(&choice),
@@ -116,10 +121,6 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
         );
         let opcodes = opcodes::of::<M>(key, options, B::OPCODES.len())?;
         Ok(Interpreter { choice, opcodes, bytecode: PhantomData })
-    }
-
-    fn registers(choice: &Choice<M>) -> Option<&'static RegisterFile> {
-        Some(M::MACHINE.registers.for_interpreters?[choice.frame_pointers as usize])
     }
 
     fn target(choice: &Choice<M>, registers: &'static RegisterFile) -> Target<'static> {
@@ -164,7 +165,7 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     }
 
     fn maker(&self) -> opcodes::Maker<B, M> {
-        let registers = Self::registers(&self.choice).expect("the interpreter was made");
+        let registers = M::MACHINE.registers.for_interpreters.expect("the interpreter was made");
         let target = Self::target(&self.choice, registers);
         let templates = Self::templates(&self.choice);
         opcodes::Maker::new(self.opcodes, self.choice, target, templates, Self::DISPATCH, Self::linkage())
@@ -187,6 +188,45 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     /// The address of the table, for [`Record::table`].
     pub fn table(&self) -> *const usize {
         self.opcodes.table()
+    }
+
+    /// The record of a function that the interpreter was prepared for.
+    ///
+    /// # Safety
+    ///
+    /// The parts must be of such a function.
+    pub unsafe fn record(&self, parts: &RecordParts) -> Record {
+        let RecordParts { code, labels, unit, functions, slow_paths, budget, stop, fuel, .. } = *parts;
+        let size = size_of::<B>() as u64;
+        // The five arguments in registers are stored at once, and slots are cleared in pairs.
+        let slots = (parts.slots as u64).max(MAX_REGISTER_ARGUMENTS as u64).next_multiple_of(2);
+        let table = self.table();
+        let (kept, mask) = match Self::HAS_STACK {
+            true => (parts.registers as u64 * 8, u64::MAX),
+            false => (table.addr() as u64, 0),
+        };
+        // SAFETY: the caller guarantees that this is the function's first bytecode.
+        let opcode = Self::number(unsafe { &*code.cast::<B>() });
+        Record {
+            code,
+            labels,
+            unit,
+            functions,
+            slow_paths,
+            budget,
+            stop,
+            fuel,
+            table,
+            most_arguments: parts.most_arguments as u64,
+            slots: parts.slots as u64,
+            frame_bytes: slots * 8 + ROOM as u64,
+            kept,
+            mask,
+            // SAFETY: the table has an entry for each opcode.
+            start: unsafe { *table.add(opcode) },
+            shift: size.trailing_zeros() as u64,
+            inverse: inverse(size >> size.trailing_zeros()),
+        }
     }
 
     /// How many bytes of the machine's stack the code takes, without its callees.

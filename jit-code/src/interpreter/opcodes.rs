@@ -80,7 +80,11 @@ unsafe impl Sync for Opcodes {}
 static ALL: Mutex<Vec<(Key, &'static Opcodes)>> = Mutex::new(Vec::new());
 
 /// The opcodes of a key, which are found or started.
-pub(super) fn of<M: Backend>(key: Key, options: Options, n_opcodes: usize) -> Result<&'static Opcodes, Unsupported> {
+pub(super) fn of<M: Backend>(
+    key: Key,
+    options: Options,
+    n_opcodes: usize,
+) -> Result<&'static Opcodes, Unsupported> {
     fork::protect(&ALL);
     let find = |key: &Key| {
         let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +166,18 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
     ) -> Self {
         let (compilation, emission, code) = Default::default();
         let bytecode = PhantomData;
-        Maker { opcodes, choice, target, templates, dispatch, functions, compilation, emission, code, bytecode }
+        Maker {
+            opcodes,
+            choice,
+            target,
+            templates,
+            dispatch,
+            functions,
+            compilation,
+            emission,
+            code,
+            bytecode,
+        }
     }
 
     /// Makes an opcode's code, unless that has been tried; returns whether there is code.
@@ -211,7 +226,9 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
         let frame = &Made(&around::frame::<M>(options));
         let described = Described { machine: M::MACHINE, frame, leaves: &[], end: code.end as usize };
         let Finished { bytes, addresses, .. } = code.finished();
-        let exits = || emission.buffer().unresolved_distances(code).filter(|(_, _, to, _)| matches!(to, Goal::Exit(_)));
+        let exits = || {
+            emission.buffer().unresolved_distances(code).filter(|(_, _, to, _)| matches!(to, Goal::Exit(_)))
+        };
         let installed = memory.install_with(described, bytes.len(), |address, room| {
             room.copy_from_slice(bytes);
             for &(place, to) in addresses {
@@ -243,6 +260,7 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
 
 /// How many slots the operand stack grows by.
 fn growth(info: &OpcodeInfo) -> i16 {
-    let count = |kind: OperandKind| info.operands.iter().filter(|operand| operand.kind == kind).count() as i16;
+    let count =
+        |kind: OperandKind| info.operands.iter().filter(|operand| operand.kind == kind).count() as i16;
     count(OperandKind::Push) - count(OperandKind::Pop)
 }

@@ -27,6 +27,61 @@ pub struct Record {
     pub fuel: u64,
     /// By opcode, the address of the code that interprets it.
     pub table: *const usize,
+    /// The most arguments that calls by other functions of bytecode may have.
+    pub most_arguments: u64,
+    /// How many slots a frame has.
+    pub slots: u64,
+    /// How many bytes of the machine's stack such a call takes below the registers that it saves.
+    pub frame_bytes: u64,
+    /// What the register of the table, or of the operand stack's top, holds when the function starts: this, plus the frame's address
+    /// in the bits of the mask.
+    pub kept: u64,
+    /// All bits if there is an operand stack, otherwise none.
+    pub mask: u64,
+    /// The code of the first bytecode.
+    pub start: usize,
+    /// A bytecode's distance from the first, shifted by this and multiplied by the inverse, is its number.
+    pub shift: u64,
+    /// The inverse of the odd factor of a bytecode's size.
+    pub inverse: u64,
+}
+
+/// What a record has of the function and of its engine; the rest follows from these.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordParts {
+    /// As in the record, and likewise the following.
+    pub code: *const u8,
+    /// See [`Record::labels`].
+    pub labels: *const u32,
+    /// See [`Record::unit`].
+    pub unit: *const (),
+    /// See [`Record::functions`].
+    pub functions: u64,
+    /// See [`Record::slow_paths`].
+    pub slow_paths: u64,
+    /// See [`Record::budget`].
+    pub budget: *const i32,
+    /// See [`Record::stop`].
+    pub stop: u64,
+    /// See [`Record::fuel`].
+    pub fuel: u64,
+    /// See [`Record::most_arguments`].
+    pub most_arguments: u32,
+    /// See [`Record::slots`].
+    pub slots: u32,
+    /// The number of VM registers, which the operand stack follows.
+    pub registers: u32,
+}
+
+/// The number that undoes a multiplication by an odd number.
+pub const fn inverse(odd: u64) -> u64 {
+    // Each step doubles the number of low bits that are right, from three.
+    let (mut found, mut step) = (odd, 0);
+    while step < 5 {
+        found = found.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(found)));
+        step += 1;
+    }
+    found
 }
 
 impl Record {
@@ -48,6 +103,22 @@ impl Record {
     pub const FUEL: u64 = offset_of!(Record, fuel) as u64;
     /// Offset of the table's address.
     pub const TABLE: u64 = offset_of!(Record, table) as u64;
+    /// Offset of the most arguments of a call.
+    pub const MOST_ARGUMENTS: usize = offset_of!(Record, most_arguments);
+    /// Offset of the number of slots.
+    pub const SLOTS: usize = offset_of!(Record, slots);
+    /// Offset of the size of a frame on the machine's stack.
+    pub const FRAME_BYTES: usize = offset_of!(Record, frame_bytes);
+    /// Offset of what a register holds when the function starts.
+    pub const KEPT: usize = offset_of!(Record, kept);
+    /// Offset of the mask.
+    pub const MASK: usize = offset_of!(Record, mask);
+    /// Offset of the address of the first bytecode's code.
+    pub const START: usize = offset_of!(Record, start);
+    /// Offset of the shift.
+    pub const SHIFT: usize = offset_of!(Record, shift);
+    /// Offset of the inverse.
+    pub const INVERSE: usize = offset_of!(Record, inverse);
 }
 
 /// How an opcode's code goes on to another bytecode.
@@ -84,6 +155,15 @@ impl Dispatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_inverse_divides_multiples() {
+        for odd in [1, 3, 5, 7, 11, 0x1_0001, u64::MAX] {
+            for number in [0, 1, 2, 1000, u32::MAX as u64] {
+                assert_eq!(odd.wrapping_mul(number).wrapping_mul(inverse(odd)), number);
+            }
+        }
+    }
 
     #[test]
     fn a_dispatch_is_a_constant() {

@@ -19,7 +19,7 @@ use crate::engine::code::{Code, Temporaries};
 use crate::inside::{Form, Subject};
 use azulejo_core::check::{self, temporaries::temporaries};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
-use azulejo_core::ir::interpreted::Record;
+use azulejo_core::ir::interpreted::RecordParts;
 use azulejo_core::ir::sites::{SiteSnapshot, Sites};
 use azulejo_core::pass::build::{self, FunctionSource};
 use azulejo_core::verify::{self, Fault, Shape, VerifyError};
@@ -178,11 +178,11 @@ impl<B: Bytecode> Body<B> {
         Machine { frame, context, unit: self.unit(), labels, budget, stop, functions, slow_paths }
     }
 
-    /// The function as machine code that interprets it reads it, with these words of its engine.
-    pub(crate) fn record(&self, words: EngineWords, budget: &Budget, table: *const usize) -> Record {
+    /// What machine code that interprets the function knows of it, with these words of its engine.
+    pub(crate) fn record_parts(&self, words: EngineWords, budget: &Budget) -> RecordParts {
         let slow_paths = self.speculation.slow_paths();
         let EngineWords { functions, stop, fuel } = words;
-        Record {
+        RecordParts {
             code: self.code.ops.as_ptr().cast(),
             labels: self.code.labels.as_ptr(),
             unit: self.unit(),
@@ -191,7 +191,9 @@ impl<B: Bytecode> Body<B> {
             budget: budget.counter().as_ptr().cast_const(),
             stop,
             fuel,
-            table,
+            most_arguments: self.most_arguments(),
+            slots: self.shape.slots,
+            registers: self.registers,
         }
     }
 

@@ -70,6 +70,14 @@ mod tests {
             stop: 0,
             fuel: 0,
             table: &raw const tables[at],
+            most_arguments: 0,
+            slots: 0,
+            frame_bytes: 0,
+            kept: 0,
+            mask: 0,
+            start: 0,
+            shift: 0,
+            inverse: 1,
         };
         let interpreted = Interpreted::default();
         assert!(interpreted.ready(&raw const tables[0]).is_none() && !interpreted.is_refused());

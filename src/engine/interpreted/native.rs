@@ -4,7 +4,7 @@
 
 use crate::inside::Watch;
 use azulejo_core::error::{Error, Unsupported};
-use azulejo_core::ir::interpreted::Record;
+use azulejo_core::ir::interpreted::{Record, RecordParts};
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify;
 use azulejo_core::vocab::Trap;
@@ -52,6 +52,10 @@ impl<B> Interpreter<B> {
     }
 
     pub(crate) fn table(&self) -> *const usize {
+        self.never()
+    }
+
+    pub(crate) unsafe fn record(&self, _: &RecordParts) -> Record {
         self.never()
     }
 

@@ -225,7 +225,7 @@ impl Backend {
     /// The interpreter in machine code, in which loops look whether the program is to stop, and count its fuel; `None` if there is to
     /// be none. All engines of the process share it.
     pub(crate) fn interpreter<B: Bytecode>(&self, may_stop: bool, has_fuel: bool) -> Option<Interpreter<B>> {
-        let Choice { features, rules, tiles, checks, frame_pointers, guards, own_stencils, .. } = self.choice;
+        let Choice { features, rules, tiles, checks, guards, own_stencils, .. } = self.choice;
         // Limits count the steps of this engine's compilers.
         if self.choice.rust_interpreter
             || own_stencils
@@ -234,16 +234,7 @@ impl Backend {
             return None;
         }
         let features = features.bits();
-        let choice = interpreter::Choice {
-            set: tiles,
-            features,
-            rules,
-            checks,
-            frame_pointers,
-            guards,
-            may_stop,
-            has_fuel,
-        };
+        let choice = interpreter::Choice { set: tiles, features, rules, checks, guards, may_stop, has_fuel };
         Interpreter::new(choice).ok()
     }
 

@@ -160,10 +160,9 @@ pub const WAYS: [Way; 27] = [
     Way { name: "baseline with guards", has_guards: true, is_baseline: true, ..USUAL },
     Way { name: "interpreter in machine code", is_interpreted: true, ..USUAL },
     Way {
-        name: "interpreter in machine code on the oldest processor with frame pointers and fuel",
+        name: "interpreter in machine code on the oldest processor with fuel",
         is_interpreted: true,
         has_features: false,
-        keeps_frame_pointers: true,
         may_stop: true,
         has_fuel: true,
         ..USUAL
@@ -206,7 +205,6 @@ impl Way {
             features: if self.has_features { M::features() } else { 0 },
             rules: self.rules,
             checks: true,
-            frame_pointers: self.keeps_frame_pointers,
             guards: self.has_guards,
             may_stop: self.may_stop,
             has_fuel: self.has_fuel,

@@ -7,7 +7,7 @@ use crate::run::{Verified, unit};
 use crate::subject::Subject;
 use azulejo_code::Interpreter;
 use azulejo_code::status::Status;
-use azulejo_core::ir::interpreted::Record;
+use azulejo_core::ir::interpreted::{Record, RecordParts};
 use azulejo_core::pass::build::Linkage;
 use std::cell::Cell;
 
@@ -35,7 +35,7 @@ impl<M: Subject> Interpreted<M> {
         assert!(interpreter.prepare(&code.ops), "its opcodes are told by their first byte");
         let budget = Box::new(Cell::new(i32::MAX));
         let slow_paths = program.slow_paths();
-        let record = Record {
+        let parts = RecordParts {
             code: code.ops.as_ptr().cast(),
             labels: code.labels.as_ptr(),
             unit: unit(),
@@ -44,8 +44,12 @@ impl<M: Subject> Interpreted<M> {
             budget: budget.as_ptr().cast_const(),
             stop: functions.stop.unwrap_or(0),
             fuel: functions.fuel.unwrap_or(0),
-            table: interpreter.table(),
+            most_arguments: 0,
+            slots: 0,
+            registers: 0,
         };
+        // SAFETY: the interpreter was prepared for the program.
+        let record = unsafe { interpreter.record(&parts) };
         Interpreted { interpreter, record, _budget: budget }
     }
 

@@ -11,8 +11,8 @@ use super::link::{Linker, LocalBlock, Operands, SitePlace};
 use super::{BuildScratch, Linkage, SLOT_BYTES, WORD};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind};
 use crate::ir::graph::{Effect, Graph, Heat};
-use crate::ir::index::Node;
-use crate::ir::interpreted::{Dispatch, Record};
+use crate::ir::index::{Block, Node};
+use crate::ir::interpreted::{Dispatch, Record, inverse};
 use crate::ir::template::{Resume, Template};
 use crate::vocab::{Op, Scalar, Sig, Type, Vocabulary};
 use core::convert::Infallible;
@@ -104,7 +104,8 @@ impl FieldOperands<'_> {
         let operands = self.request.opcode.operands;
         let kind = operands[operand as usize].kind;
         if matches!(kind, OperandKind::Pop | OperandKind::Push) {
-            let count = |of: OperandKind, to: usize| operands[..to].iter().filter(|one| one.kind == of).count();
+            let count =
+                |of: OperandKind, to: usize| operands[..to].iter().filter(|one| one.kind == of).count();
             let slot = count(kind, operand as usize) as i64 - count(OperandKind::Pop, operands.len()) as i64;
             let top = cursor.add(Op::KEPT_TOP, WORD, &[], 0);
             return cursor.address(top, (slot * SLOT_BYTES as i64) as u64);
@@ -161,7 +162,7 @@ impl FieldOperands<'_> {
     }
 
     /// Takes one from a number whose address is in the record. Goes to another block if the result is below zero.
-    fn count(&self, cursor: &mut Cursor<'_>, offset: u64, ty: Type, left: crate::ir::index::Block) {
+    fn count(&self, cursor: &mut Cursor<'_>, offset: u64, ty: Type, left: Block) {
         let word = Self::word(cursor, offset);
         let before = cursor.load(ty, word);
         let [one, zero] = [1, 0].map(|bits| cursor.constant(ty, bits));
@@ -172,7 +173,7 @@ impl FieldOperands<'_> {
     }
 
     /// Goes to another block if a flag holds.
-    fn unless(cursor: &mut Cursor<'_>, flag: Node, left: crate::ir::index::Block) {
+    fn unless(cursor: &mut Cursor<'_>, flag: Node, left: Block) {
         let stays = cursor.graph.add_block();
         cursor.branch(flag, left, stays);
         cursor.block = stays;
@@ -183,17 +184,6 @@ impl FieldOperands<'_> {
         let dispatch = self.request.dispatch.bits();
         cursor.leave(Op::DISPATCH_TO, Type::Void, &[context, frame, to], dispatch);
     }
-}
-
-/// The number that undoes a multiplication by an odd number.
-const fn inverse(odd: u64) -> u64 {
-    // Each step doubles the number of low bits that are right, from three.
-    let (mut found, mut step) = (odd, 0);
-    while step < 5 {
-        found = found.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(found)));
-        step += 1;
-    }
-    found
 }
 
 impl Operands for FieldOperands<'_> {
@@ -336,9 +326,7 @@ impl Operands for FieldOperands<'_> {
 
     /// Values beyond the labels take the last.
     fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]) {
-        let is_run = |operand: u8| {
-            self.request.opcode.operands[operand as usize].kind == OperandKind::Labels
-        };
+        let is_run = |operand: u8| self.request.opcode.operands[operand as usize].kind == OperandKind::Labels;
         let choose = |cursor: &mut Cursor<'_>, is_so: Node, so: Node, not: Node| {
             cursor.add(Op::SELECT, WORD, &[is_so, so, not], 0)
         };
@@ -390,19 +378,5 @@ impl Operands for FieldOperands<'_> {
 
     fn trap(&mut self, cursor: &mut Cursor<'_>, code: u32) {
         cursor.leave(Op::TRAP, Type::Void, &[], code as u64);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_inverse_divides_multiples() {
-        for odd in [1, 3, 5, 7, 11, 0x1_0001, u64::MAX] {
-            for number in [0, 1, 2, 1000, u32::MAX as u64] {
-                assert_eq!(odd.wrapping_mul(number).wrapping_mul(inverse(odd)), number);
-            }
-        }
     }
 }
