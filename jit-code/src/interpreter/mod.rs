@@ -30,7 +30,7 @@ use core::marker::PhantomData;
 use opcodes::{Key, Opcodes};
 
 /// How many bytes of the machine's stack an opcode's code may use. Calls need a multiple of 16.
-pub const ROOM: u32 = 128;
+pub const ROOM: u32 = 192;
 
 /// Between an opcode's room and the registers that are saved: the function's call cell, which is zero if an engine has entered the
 /// function, the context, and a word that is not used. A function that was called has its slots below them.

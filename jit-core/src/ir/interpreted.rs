@@ -3,6 +3,7 @@
 //! In: a function and its engine's words. Out: a [`Record`], whose fields the code reads at fixed offsets, and a [`Dispatch`] for
 //! each opcode, which is the constant of the operators `dispatch` and `dispatch_to`.
 
+use crate::vocab::Type;
 use core::mem::offset_of;
 
 /// A function, as the code that interprets it reads it. The code holds its address in a register.
@@ -121,6 +122,36 @@ impl Record {
     pub const INVERSE: usize = offset_of!(Record, inverse);
 }
 
+/// A field of a bytecode, which is extended to 64 bits when it is read: the constant of the operator `field`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// The distance from the bytecode's start, in bytes.
+    pub offset: u16,
+    /// An integer type.
+    pub ty: Type,
+    /// Whether it is extended with its sign.
+    pub is_signed: bool,
+}
+
+impl Field {
+    /// The constant that encodes it.
+    pub const fn bits(self) -> u64 {
+        let Field { offset, ty, is_signed } = self;
+        offset as u64 | (ty.bits() as u64) << 16 | (is_signed as u64) << 32
+    }
+
+    /// What a constant encodes.
+    pub const fn of(bits: u64) -> Field {
+        let ty = match bits >> 16 & 0xff {
+            8 => Type::I8,
+            16 => Type::I16,
+            32 => Type::I32,
+            _ => Type::I64,
+        };
+        Field { offset: bits as u16, ty, is_signed: bits >> 32 != 0 }
+    }
+}
+
 /// How an opcode's code goes on to another bytecode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dispatch {
@@ -161,6 +192,16 @@ mod tests {
         for odd in [1, 3, 5, 7, 11, 0x1_0001, u64::MAX] {
             for number in [0, 1, 2, 1000, u32::MAX as u64] {
                 assert_eq!(odd.wrapping_mul(number).wrapping_mul(inverse(odd)), number);
+            }
+        }
+    }
+
+    #[test]
+    fn a_field_is_a_constant() {
+        for ty in [Type::I8, Type::I16, Type::I32, Type::I64] {
+            for is_signed in [false, true] {
+                let field = Field { offset: 1000, ty, is_signed };
+                assert_eq!(Field::of(field.bits()), field);
             }
         }
     }

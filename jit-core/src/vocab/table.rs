@@ -341,10 +341,10 @@ operator_table! {
     CONTINUE_WITH "continue_with" (Ptr Ptr Same) [Code] -> Void, Key::Operand, HANDED, None, [GRAPH STENCIL ENDS], (none);
     CONTINUE_TO "continue_to" (Ptr Ptr Ptr) [] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
 
-    // Operators of opcodes that machine code interprets, which read their operands from the bytecode: a field of the bytecode and a
-    // word of the function's record, by their offsets; the bytecode's address; the first free slot of the operand stack; and the
+    // Operators of opcodes that machine code interprets, which read their operands from the bytecode: a field of the bytecode,
+    // extended to 64 bits; a word of the function's record, by its offset; the bytecode's address; the first free slot of the operand stack; and the
     // ends: the next bytecode, the bytecode at an address, and an exit at such a bytecode.
-    FIELD "field" () [Code] -> Same, Key::Result, VALUE, None, [PURE GRAPH STENCIL], (none);
+    FIELD "field" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     RECORD "record" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     KEPT_PC "kept_pc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     KEPT_TOP "kept_top" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);

@@ -12,7 +12,7 @@ use super::{BuildScratch, Linkage, SLOT_BYTES, WORD};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind};
 use crate::ir::graph::{Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
-use crate::ir::interpreted::{Dispatch, Record, inverse};
+use crate::ir::interpreted::{Dispatch, Field, Record, inverse};
 use crate::ir::template::{Resume, Template};
 use crate::vocab::{Op, Scalar, Sig, Type, Vocabulary};
 use core::convert::Infallible;
@@ -74,16 +74,15 @@ struct FieldOperands<'a> {
 const FLAG: Sig = Sig { from: Type::I64, ty: Type::Flag };
 
 impl FieldOperands<'_> {
-    /// A value in the bytecode, some bytes behind an operand's start.
-    fn field(&self, cursor: &mut Cursor<'_>, operand: u8, behind: u64, ty: Type) -> Node {
-        let offset = self.request.offsets[operand as usize] as u64 + behind;
-        cursor.add(Op::FIELD, Sig { from: Type::Void, ty }, &[], offset)
+    /// A value in the bytecode, some bytes behind an operand's start, extended to 64 bits.
+    fn field(&self, cursor: &mut Cursor<'_>, operand: u8, behind: u16, ty: Type, is_signed: bool) -> Node {
+        let offset = self.request.offsets[operand as usize] + behind;
+        cursor.add(Op::FIELD, WORD, &[], Field { offset, ty, is_signed }.bits())
     }
 
     /// A number of 32 bits in the bytecode.
-    fn number(&self, cursor: &mut Cursor<'_>, operand: u8, behind: u64) -> Node {
-        let number = self.field(cursor, operand, behind, Type::I32);
-        cursor.widen(number)
+    fn number(&self, cursor: &mut Cursor<'_>, operand: u8, behind: u16) -> Node {
+        self.field(cursor, operand, behind, Type::I32, false)
     }
 
     /// A word of the function's record.
@@ -203,20 +202,13 @@ impl Operands for FieldOperands<'_> {
 
     fn constant(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
         let scalar = self.request.opcode.operands[operand as usize].scalar.unwrap_or(Scalar::I64);
-        let own = scalar.ty();
-        let value = self.field(cursor, operand, 0, own);
-        if own == ty {
-            return value;
-        }
-        if own.bits() == ty.bits() {
-            return cursor.bitcast(value, ty);
-        }
-        if own.is_float() || ty.is_float() {
-            self.is_inexpressible = true;
-            return cursor.constant(ty, 0);
-        }
-        let op = if scalar.is_signed() { Op::SCAST } else { Op::UCAST };
-        cursor.add(op, Sig { from: own, ty }, &[value], 0)
+        let own = match scalar.ty() {
+            Type::F64 => Type::I64,
+            Type::F32 => Type::I32,
+            ty => ty,
+        };
+        let whole = self.field(cursor, operand, 0, own, scalar.is_signed());
+        cursor.bits_as(whole, ty)
     }
 
     fn window(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
@@ -228,7 +220,7 @@ impl Operands for FieldOperands<'_> {
     }
 
     fn site_value(&mut self, cursor: &mut Cursor<'_>, place: SitePlace, ty: Type) -> Node {
-        let site = self.field(cursor, place.operand, 0, Type::I64);
+        let site = self.field(cursor, place.operand, 0, Type::I64, false);
         let address = cursor.address(site, place.offset as u64);
         cursor.load(ty, address)
     }

@@ -4,7 +4,7 @@ use crate::emit::{Emitter, Tile};
 use crate::encode::{Alu, Immediate, Mem};
 use crate::regs::{INTERPRETED, RAX, RCX, RDX};
 use azulejo_code::emit::leave::{leave_unfinished, leave_with};
-use azulejo_core::ir::interpreted::{Dispatch, Record};
+use azulejo_core::ir::interpreted::{Dispatch, Field, Record};
 use azulejo_core::ir::status::Left;
 use azulejo_core::target::Reg;
 use azulejo_core::vocab::Type;
@@ -15,9 +15,19 @@ pub(in crate::tiles) fn exit(cx: &mut Emitter, to: i64) {
     leave_unfinished(cx);
 }
 
-/// The field of the bytecode at the offset that is a tile's constant.
-pub(in crate::tiles) fn field(t: &Tile<'_>) -> Mem {
-    Mem::at(INTERPRETED[0].number(), t.imm(0))
+/// The field of the bytecode that a tile's constant says, and its place.
+pub(in crate::tiles) fn field(t: &Tile<'_>) -> (Field, Mem) {
+    let field = Field::of(t.imm(0) as u64);
+    (field, Mem::at(INTERPRETED[0].number(), field.offset as i64))
+}
+
+/// Loads a field of the bytecode.
+pub(in crate::tiles) fn load_field(cx: &mut Emitter, t: &Tile<'_>) {
+    let (Field { ty, is_signed, .. }, place) = field(t);
+    match is_signed && ty != Type::I64 {
+        true => cx.movsx(ty, Type::I64, t.out(), place),
+        false => cx.load(ty, t.out(), place),
+    }
 }
 
 /// Goes on to the next bytecode, or to the one at the address in a register: jumps to the code of its opcode.
