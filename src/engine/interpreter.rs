@@ -4,7 +4,7 @@
 //! nothing can be compiled, where the builder says so, and where little is left of the stack, there is none, and the interpreter
 //! that rustc compiled takes its place.
 
-use super::function::{EngineWords, Function};
+use super::function::{Budget, EngineWords, Function};
 use super::native::{Interpreter, Status};
 use super::{Engine, stack};
 use crate::Error;
@@ -36,13 +36,14 @@ impl<B: Bytecode> Engine<B> {
         self.interpreter.set(Interpreting::Unknown);
     }
 
-    /// The interpreter in machine code, if there is one.
+    /// The interpreter in machine code, if there is one and this function may run in it.
     #[inline(always)]
-    pub(super) fn interpreter(&self) -> Option<Interpreter<B>> {
+    pub(super) fn interpreter_for(&self, function: &Function<B>) -> Option<Interpreter<B>> {
         match self.interpreter.get() {
             Interpreting::InCode(interpreter) => Some(interpreter),
             Interpreting::InRust => None,
-            Interpreting::Unknown => self.find_interpreter(),
+            Interpreting::Unknown if function.interpreted.warm_up(1) => self.find_interpreter(),
+            Interpreting::Unknown => None,
         }
     }
 
@@ -72,11 +73,14 @@ impl<B: Bytecode> Engine<B> {
     #[cold]
     #[inline(never)]
     fn make_record(&self, interpreter: &Interpreter<B>, function: &Function<B>) -> Option<*const Record> {
-        // The opcodes that are missing are compiled now.
-        if function.interpreted.is_refused() || stack::demand_for_compiling().is_err() {
+        let body = function.body();
+        if function.interpreted.is_refused()
+            || !interpreter.knows(body.ops()) && !function.interpreted.warm_up(1)
+            // The opcodes that are missing are compiled now.
+            || stack::demand_for_compiling().is_err()
+        {
             return None;
         }
-        let body = function.body();
         if !interpreter.prepare(body.ops()) {
             function.interpreted.refuse();
             return None;
@@ -94,6 +98,26 @@ impl<B: Bytecode> Engine<B> {
         function.interpreted.ready(interpreter.table())
     }
 
+    /// Interprets a function in Rust with a budget, and counts what it takes of that: a function that is not warm stops when it is.
+    pub(super) fn until_warm<T>(
+        &self,
+        function: &Function<B>,
+        budget: &Budget,
+        run: impl FnOnce(&Budget) -> T,
+    ) -> T {
+        let patience = function.interpreted.patience();
+        if patience <= 0 || matches!(self.interpreter.get(), Interpreting::InRust) {
+            return run(budget);
+        }
+        let had = patience.min(budget.left());
+        let portion = Budget::new(Some(had));
+        let result = run(&portion);
+        let used = had - portion.left();
+        budget.take(used);
+        function.interpreted.warm_up(used);
+        result
+    }
+
     /// Interprets a function in machine code from a bytecode on. `None` if it is to be interpreted in Rust.
     #[inline(always)]
     pub(super) fn interpret_in_code(
@@ -103,7 +127,7 @@ impl<B: Bytecode> Engine<B> {
         slots: *mut u64,
         at: u32,
     ) -> Result<Option<Status>, Error> {
-        let Some(interpreter) = self.interpreter() else { return Ok(None) };
+        let Some(interpreter) = self.interpreter_for(function) else { return Ok(None) };
         let Some(record) = self.record(&interpreter, function) else { return Ok(None) };
         self.stack.demand(interpreter.stack_bytes())?;
         let body = function.body();

@@ -174,7 +174,7 @@ impl<B: Bytecode> Engine<B> {
         {
             return None;
         }
-        let interpreter = self.interpreter()?;
+        let interpreter = self.interpreter_for(function)?;
         let record = self.record(&interpreter, function)?;
         function.body().note_run();
         let links = self.links.borrow();

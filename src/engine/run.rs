@@ -51,7 +51,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let is_cold = function.tier.budget.left() > 0
             && !function.code.has_any()
             && engine.tiers.lowest == Tier::Interpreter
-            && engine.interpreter().is_none();
+            && engine.interpreter_for(function).is_none();
         if highest > Tier::Interpreter && !is_cold {
             // SAFETY: the engine is running a function, with this context.
             let called = unsafe { Links::call(&engine.links, function.number(), context.cast(), args) };
@@ -78,11 +78,17 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             }
         };
         engine.may_be_interpreted(function)?;
-        let (flow, at) = engine.portion(budget, |budget| {
-            let machine = body.machine(slots, context, budget, engine.remote.word(), self);
-            // SAFETY: the code was verified, and the frame has the slots that verification asked for.
-            unsafe { B::interpret(body.ops(), &machine, 0, body.registers(), 0) }
-        });
+        let interpret = |budget: &Budget| {
+            engine.portion(budget, |budget| {
+                let machine = body.machine(slots, context, budget, engine.remote.word(), self);
+                // SAFETY: the code was verified, and the frame has the slots that verification asked for.
+                unsafe { B::interpret(body.ops(), &machine, 0, body.registers(), 0) }
+            })
+        };
+        let (flow, at) = match highest {
+            Tier::Interpreter => interpret(budget),
+            _ => engine.until_warm(function, budget, interpret),
+        };
         let result = match flow {
             Flow::Return(value) => return Ok(value),
             Flow::Trap(trap) => {
@@ -419,7 +425,9 @@ impl<B: Bytecode> Engine<B> {
                         Resume::Interpreter => &up_to_next_jump,
                         Resume::BestCode => &function.tier.budget,
                     };
-                    let result = self.interpret_from(function, context, slots, &mut at, budget, &calls);
+                    let result = self.until_warm(function, budget, |budget| {
+                        self.interpret_from(function, context, slots, &mut at, budget, &calls)
+                    });
                     if let Some(result) = result {
                         return result;
                     }

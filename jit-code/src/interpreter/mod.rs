@@ -158,6 +158,11 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
         true
     }
 
+    /// Whether the code of all opcodes that a function has was made, or cannot be.
+    pub fn knows(&self, code: &[B]) -> bool {
+        code.iter().all(|op| self.opcodes.is_known(op.opcode()))
+    }
+
     /// Makes the code of all opcodes; returns how many have none.
     pub fn prepare_all(&self) -> usize {
         let mut maker = self.maker();

@@ -3,11 +3,15 @@
 //! In: the first run of the function, and an interpreter that has the code of its opcodes. Out: the record, whose address the
 //! interpreted code holds. It never moves, and has the table of the interpreter that the engine has now.
 //!
-//! | State    | Event                                        | Next     |
-//! |----------|----------------------------------------------|----------|
-//! | none     | the function runs                            | ready    |
-//! | none     | its bytecode cannot be dispatched on         | refused  |
-//! | ready    | it runs and the engine's interpreter changed | ready    |
+//! | State    | Event                                              | Next     |
+//! |----------|----------------------------------------------------|----------|
+//! | cold     | it has made some calls and jumps back              | warm     |
+//! | cold     | it runs, and the code of its opcodes is there      | ready    |
+//! | warm     | it runs                                            | ready    |
+//! | warm     | it runs, and its bytecode cannot be dispatched on  | refused  |
+//! | ready    | it runs, and the engine's interpreter has changed  | ready    |
+//!
+//! A cold function is interpreted in Rust, so that opcodes which hardly ever run are not compiled.
 
 use azulejo_core::ir::interpreted::Record;
 use std::cell::{Cell, OnceCell};
@@ -23,11 +27,23 @@ pub(crate) struct EngineWords {
     pub(crate) fuel: u64,
 }
 
+/// After how many calls and jumps back a function is warm.
+const PATIENCE: i32 = 16;
+
 /// A function's record, once it has one. The module's head lists the states.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Interpreted {
     record: OnceCell<Box<Cell<Record>>>,
     is_refused: Cell<bool>,
+    /// How many calls and jumps back it takes until the function is warm.
+    patience: Cell<i32>,
+}
+
+impl Default for Interpreted {
+    fn default() -> Self {
+        let (record, is_refused) = Default::default();
+        Interpreted { record, is_refused, patience: Cell::new(PATIENCE) }
+    }
 }
 
 impl Interpreted {
@@ -36,6 +52,18 @@ impl Interpreted {
     pub(crate) fn ready(&self, table: *const usize) -> Option<*const Record> {
         let record = self.record.get()?;
         (record.get().table == table).then(|| record.as_ptr().cast_const())
+    }
+
+    /// How many calls and jumps back it takes until the function is warm; at most zero if it is.
+    #[inline(always)]
+    pub(crate) fn patience(&self) -> i32 {
+        self.patience.get()
+    }
+
+    /// Counts calls or jumps back. Returns whether the function is warm.
+    pub(crate) fn warm_up(&self, by: i32) -> bool {
+        self.patience.set(self.patience().saturating_sub(by));
+        self.patience() <= 0
     }
 
     pub(crate) fn is_refused(&self) -> bool {
@@ -86,6 +114,9 @@ mod tests {
         interpreted.set(record(1));
         assert!(interpreted.ready(&raw const tables[0]).is_none());
         assert_eq!(interpreted.ready(&raw const tables[1]), Some(first));
+        assert!(
+            !interpreted.warm_up(PATIENCE - 1) && interpreted.warm_up(1) && interpreted.warm_up(i32::MAX)
+        );
         interpreted.refuse();
         assert!(interpreted.is_refused());
     }

@@ -51,6 +51,10 @@ impl<B> Interpreter<B> {
         self.never()
     }
 
+    pub(crate) fn knows(&self, _: &[B]) -> bool {
+        self.never()
+    }
+
     pub(crate) fn table(&self) -> *const usize {
         self.never()
     }
