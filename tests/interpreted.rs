@@ -6,24 +6,84 @@ use azulejo::{Builder, Code, Error, FunctionId, Trap};
 #[derive(Bytecode, Clone, Copy, Debug)]
 #[bytecode(context = Vm)]
 enum Op {
-    Const { dst: Out<i64>, value: Imm<i64> },
-    Narrow { dst: Out<i64>, a: Imm<i8>, b: Imm<u16>, c: Imm<f32>, d: Imm<f64> },
-    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
-    Divide { dst: Out<i64>, a: In<i64>, b: In<i64> },
-    Push { a: In<i64>, out: Push<i64> },
-    Multiply { a: Pop<i64>, b: Pop<i64>, out: Push<i64> },
-    Pop { a: Pop<i64>, dst: Out<i64> },
-    Down { n: InOut<i64>, to: Label },
-    Pick { a: In<u64>, labels: Labels },
-    PickOne { a: In<u64>, b: Label, c: Label },
-    Call { dst: Out<i64>, f: Imm<u32>, a: In<i64>, b: In<i64> },
-    CallMany { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
-    CallRun { dst: Out<i64>, f: Imm<u32>, args: Regs },
-    TailCall { f: Imm<u32>, a: In<i64>, b: In<i64> },
+    Const {
+        dst: Out<i64>,
+        value: Imm<i64>,
+    },
+    Narrow {
+        dst: Out<i64>,
+        a: Imm<i8>,
+        b: Imm<u16>,
+        c: Imm<f32>,
+        d: Imm<f64>,
+    },
+    Add {
+        dst: Out<i64>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    Divide {
+        dst: Out<i64>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    Push {
+        a: In<i64>,
+        out: Push<i64>,
+    },
+    Multiply {
+        a: Pop<i64>,
+        b: Pop<i64>,
+        out: Push<i64>,
+    },
+    Pop {
+        a: Pop<i64>,
+        dst: Out<i64>,
+    },
+    Down {
+        n: InOut<i64>,
+        to: Label,
+    },
+    Pick {
+        a: In<u64>,
+        labels: Labels,
+    },
+    PickOne {
+        a: In<u64>,
+        b: Label,
+        c: Label,
+    },
+    Call {
+        dst: Out<i64>,
+        f: Imm<u32>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    CallMany {
+        dst: Out<i64>,
+        f: Imm<u32>,
+        a: In<i64>,
+    },
+    CallRun {
+        dst: Out<i64>,
+        f: Imm<u32>,
+        args: Regs,
+    },
+    TailCall {
+        f: Imm<u32>,
+        a: In<i64>,
+        b: In<i64>,
+    },
     /// Leaves code for the interpreter in Rust.
-    Leave { a: In<i64> },
-    Note { a: In<i64> },
-    Return { a: In<i64> },
+    Leave {
+        a: In<i64>,
+    },
+    Note {
+        a: In<i64>,
+    },
+    Return {
+        a: In<i64>,
+    },
 }
 
 #[derive(Default, Debug, PartialEq)]
@@ -122,7 +182,10 @@ fn functions(engine: &Engine<Op>) -> Vec<FunctionId> {
 type Outcome = (Result<i64, Error>, Vm);
 
 /// What the last function makes of some arguments, often enough that it is in machine code if the engine has any.
-fn outcomes(builder: Builder, call: impl Fn(&Engine<Op>, FunctionId, &mut Vm, i64) -> Result<i64, Error>) -> Vec<Outcome> {
+fn outcomes(
+    builder: Builder,
+    call: impl Fn(&Engine<Op>, FunctionId, &mut Vm, i64) -> Result<i64, Error>,
+) -> Vec<Outcome> {
     let engine: Engine<Op> = builder.build();
     let last = *functions(&engine).last().expect("there are some");
     let one = |number: i64| {
@@ -183,7 +246,8 @@ fn calls_without_end_stop_and_interrupts_do_too() {
         Op::Return { a: r(0) },
     ];
     let forever = engine.define("forever", forever, 1).expect("it is right");
-    let fails = |function| engine.call::<_, i64>(function, &mut Vm::default(), ()).expect_err("it has no end");
+    let fails =
+        |function| engine.call::<_, i64>(function, &mut Vm::default(), ()).expect_err("it has no end");
     assert!((0..3).all(|_| fails(endless) == Error::StackOverflow));
     let interrupter = engine.interrupter();
     std::thread::scope(|scope| {

@@ -16,9 +16,8 @@
 //! number in `rcx`. By default that entry is [`unpack`], which loads them into the registers above; code that reads arguments
 //! from memory replaces it by its own.
 
-mod interpreted;
-
 use crate::abi::REGISTER_ARGUMENTS;
+use crate::interpreted;
 use azulejo_code::call::{CallCell, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs, UnresolvedCall};
 use azulejo_core::vocab::Trap;
 
@@ -131,7 +130,7 @@ unsafe extern "sysv64-unwind" fn call(
 /// Enters the function with the call cell in `rsi`, with arguments from memory. There may be fewer than argument registers, but
 /// as many words must be readable. If all fit in registers, nothing is put on the stack.
 #[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn unpack() {
+pub(crate) unsafe extern "sysv64-unwind" fn unpack() {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "mov r11, rdx",
@@ -243,7 +242,7 @@ const ROOM: usize = size_of::<UnresolvedCall>().next_multiple_of(16) + 8;
 
 /// Passes a call to the host as an [`UnresolvedCall`], and follows the host's answer.
 #[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn resolve() {
+pub(crate) unsafe extern "sysv64-unwind" fn resolve() {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "sub rsp, {room}",

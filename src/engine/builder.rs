@@ -35,7 +35,7 @@ pub struct Builder {
     stack_slots: usize,
     native_stack: usize,
     code_bytes: usize,
-    machine: native::Choice,
+    pub(super) machine: native::Choice,
     tiers: Tiers,
     in_background: bool,
     log: Option<Log>,
@@ -545,21 +545,6 @@ impl Builder {
     pub fn backtraces(mut self, backtraces: bool) -> Self {
         self.backtraces = backtraces;
         self.machine.set_backtraces(backtraces);
-        self
-    }
-
-    /// Interprets functions with the interpreter that rustc has compiled, even where one in machine code could be made. The two do the
-    /// same; this one needs no code memory, and takes two to three times as long.
-    ///
-    /// ```
-    #[doc = include_str!("doubling.txt")]
-    /// let engine: Engine<Op> = Engine::<Op>::builder().only(Tier::Interpreter).rust_interpreter(true).build();
-    /// let double = engine.define("double", code, 1)?;
-    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn rust_interpreter(mut self, rust: bool) -> Self {
-        self.machine.set_rust_interpreter(rust);
         self
     }
 

@@ -6,7 +6,7 @@
 
 use super::function::{Budget, EngineWords, Function};
 use super::native::{Interpreter, Status};
-use super::{Engine, stack};
+use super::{Builder, Engine, stack};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::interpreted::Record;
@@ -29,6 +29,23 @@ impl<B> Clone for Interpreting<B> {
 }
 
 impl<B> Copy for Interpreting<B> {}
+
+impl Builder {
+    /// Interprets functions with the interpreter that rustc has compiled, even where one in machine code could be made. The two do the
+    /// same; this one needs no code memory, and takes two to three times as long.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().only(Tier::Interpreter).rust_interpreter(true).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn rust_interpreter(mut self, rust: bool) -> Self {
+        self.machine.set_rust_interpreter(rust);
+        self
+    }
+}
 
 impl<B: Bytecode> Engine<B> {
     /// Called when what loops look at has changed: functions that run from now on run in other code.

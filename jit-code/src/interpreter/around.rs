@@ -3,7 +3,7 @@
 //! In: how code is emitted. Out: [`Code`] that makes the frame, loads what interpreted code keeps in registers, and enters the first
 //! opcode's code; the place at which opcodes leave, with the two result registers set; and one that leaves at the current bytecode.
 
-use super::{Entry, PLACES, ROOM, WORDS};
+use super::{EntryWords, PLACES, ROOM, WORDS};
 use crate::emit::assembler::{Target, Test};
 use crate::emit::leave::{leave, leave_at};
 use crate::emit::{Backend, Code, Frame, Options, by_hand, link_by_hand};
@@ -14,7 +14,7 @@ use core::mem::offset_of;
 
 /// The code, and its places.
 #[derive(Debug)]
-pub(super) struct Around<M: Backend> {
+pub(super) struct EntryCode<M: Backend> {
     pub(super) code: Code<M>,
     /// Where opcodes leave.
     pub(super) out: usize,
@@ -29,7 +29,7 @@ pub(super) fn frame<M: Backend>(options: &Options) -> M::Frame {
     M::Frame::new(M::MACHINE.registers.all.callee_saved.union(kept), ROOM + WORDS, true, options)
 }
 
-pub(super) fn around<M: Backend>(options: &Options) -> Around<M> {
+pub(super) fn around<M: Backend>(options: &Options) -> EntryCode<M> {
     let [pc, record, kept] = M::REGISTERS.interpreted;
     let [kept_context, kept_slots, _] = M::REGISTERS.kept;
     let [context, slots, entry] = M::REGISTERS.entered_with;
@@ -38,10 +38,10 @@ pub(super) fn around<M: Backend>(options: &Options) -> Around<M> {
     cx.store_word(M::MACHINE.unwinding.stack_pointer, (ROOM + WORDS) as i64 - 8, None);
     cx.copy_register(kept_context, context);
     cx.copy_register(kept_slots, slots);
-    cx.load_word(pc, entry, offset_of!(Entry, pc) as i64);
-    cx.load_word(record, entry, offset_of!(Entry, record) as i64);
-    cx.load_word(kept, entry, offset_of!(Entry, kept) as i64);
-    cx.jump_at(Target::Word(entry, offset_of!(Entry, code) as i64));
+    cx.load_word(pc, entry, offset_of!(EntryWords, pc) as i64);
+    cx.load_word(record, entry, offset_of!(EntryWords, record) as i64);
+    cx.load_word(kept, entry, offset_of!(EntryWords, kept) as i64);
+    cx.jump_at(Target::Word(entry, offset_of!(EntryWords, code) as i64));
     let unmade = cx.here();
     cx.copy_register(M::REGISTERS.results[1], pc);
     leave_at(&mut cx);
@@ -56,7 +56,7 @@ pub(super) fn around<M: Backend>(options: &Options) -> Around<M> {
     leave(&mut cx);
     let mut code = Code::default();
     link_by_hand::<M>(cx, &mut code, false);
-    Around { code, out, unmade }
+    EntryCode { code, out, unmade }
 }
 
 /// The frame of an interpreter, as the code of an opcode has it, which neither makes nor drops it.

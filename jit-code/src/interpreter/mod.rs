@@ -27,7 +27,7 @@ use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::target::RegisterFile;
 use azulejo_core::vocab::Trap;
 use core::marker::PhantomData;
-use opcodes::{Key, Opcodes};
+use opcodes::{OpcodeSet, SetKey};
 
 /// How many bytes of the machine's stack an opcode's code may use. Calls need a multiple of 16.
 pub const ROOM: u32 = 192;
@@ -41,7 +41,7 @@ pub const PLACES: [i64; 2] = [-48, -56];
 
 /// What an interpreter is made with.
 #[derive(Debug)]
-pub struct Choice<M: Backend> {
+pub struct InterpreterChoice<M: Backend> {
     /// The tiles.
     pub set: &'static Set<M>,
     /// Which of the features that the tiles name the processor has.
@@ -58,19 +58,19 @@ pub struct Choice<M: Backend> {
     pub has_fuel: bool,
 }
 
-impl<M: Backend> Clone for Choice<M> {
+impl<M: Backend> Clone for InterpreterChoice<M> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M: Backend> Copy for Choice<M> {}
+impl<M: Backend> Copy for InterpreterChoice<M> {}
 
 /// An interpreter of one bytecode type. Copies are the same interpreter.
 #[derive(Debug)]
 pub struct Interpreter<B, M: Backend> {
-    choice: Choice<M>,
-    opcodes: &'static Opcodes,
+    choice: InterpreterChoice<M>,
+    opcodes: &'static OpcodeSet,
     bytecode: PhantomData<fn(B)>,
 }
 
@@ -85,7 +85,7 @@ impl<B, M: Backend> Copy for Interpreter<B, M> {}
 /// What the code is entered with. It is read before any bytecode runs.
 #[repr(C)]
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct EntryWords {
     pub(crate) pc: *const u8,
     pub(crate) record: *const Record,
     /// The table, or the top of the operand stack.
@@ -107,11 +107,11 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     };
 
     /// The interpreter for these choices, which all engines share. Fails if no code can be run here.
-    pub fn new(choice: Choice<M>) -> Result<Self, Unsupported> {
+    pub fn new(choice: InterpreterChoice<M>) -> Result<Self, Unsupported> {
         let registers = M::MACHINE.registers.for_interpreters.ok_or(Unsupported::Architecture)?;
         let options = Options { frame_pointers: true, ..Options::default() };
         let target = Self::target(&choice, registers);
-        let key = Key::of::<B>(
+        let key = SetKey::of::<B>(
             Self::templates(&choice),
             &target,
             choice.set,
@@ -123,12 +123,12 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
         Ok(Interpreter { choice, opcodes, bytecode: PhantomData })
     }
 
-    fn target(choice: &Choice<M>, registers: &'static RegisterFile) -> Target<'static> {
-        let Choice { set, features, rules, checks, .. } = *choice;
+    fn target(choice: &InterpreterChoice<M>, registers: &'static RegisterFile) -> Target<'static> {
+        let InterpreterChoice { set, features, rules, checks, .. } = *choice;
         Target { set: set.tables, features, registers, rules, check: checks }
     }
 
-    fn templates(choice: &Choice<M>) -> &'static [&'static azulejo_core::ir::template::Template] {
+    fn templates(choice: &InterpreterChoice<M>) -> &'static [&'static azulejo_core::ir::template::Template] {
         if choice.guards { B::guarded_templates() } else { B::templates() }
     }
 
@@ -240,7 +240,7 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     }
 
     /// The address of the code that enters bytecode, and the words that it is passed as its third argument.
-    fn entry(&self, record: &Record, frame: *mut u64, at: u32, top: u32) -> Entry {
+    fn entry(&self, record: &Record, frame: *mut u64, at: u32, top: u32) -> EntryWords {
         let pc = record.code.wrapping_add(at as usize * size_of::<B>());
         // SAFETY: the bytecode is one of the record's, as the caller of `enter` guarantees.
         let opcode = Self::number(unsafe { &*pc.cast::<B>() });
@@ -250,7 +250,7 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
         };
         // SAFETY: the table has an entry for each opcode.
         let code = unsafe { *record.table.add(opcode) };
-        Entry { pc, record, kept, code }
+        EntryWords { pc, record, kept, code }
     }
 
     /// Runs a function from a bytecode on. `top` is the first free slot of the operand stack.

@@ -1,6 +1,6 @@
 //! The code of all opcodes of one bytecode type, shared by all interpreters of the process that make the same choices.
 //!
-//! In: all that the code depends on ([`Key`]), and opcodes as they are needed. Out: [`Opcodes`], with a table of addresses that
+//! In: all that the code depends on ([`SetKey`]), and opcodes as they are needed. Out: [`OpcodeSet`], with a table of addresses that
 //! interpreted code jumps by.
 //!
 //! - Whoever misses an opcode makes its code, without a lock, and puts the address into the table. If two threads do so at once, one
@@ -9,8 +9,8 @@
 //! - The code of a key has a region of its own, and lives as long as the process, since other engines use it. There are as many as
 //!   the program has types of bytecode and ways to run them.
 
-use super::around::{self, Around, Made, around};
-use super::{Choice, ROOM};
+use super::around::{self, EntryCode, Made, around};
+use super::{InterpreterChoice, ROOM};
 use crate::CodeMemory;
 use crate::baseline;
 use crate::emit::{self, Backend, Code, DistanceForm, Form, Goal, Options, Outline, Set, emit_as};
@@ -34,14 +34,14 @@ const REGION_BYTES: usize = 4 << 20;
 
 /// All that the code of opcodes depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Key {
+pub(super) struct SetKey {
     /// What stencils depend on, too.
     stencils: baseline::Key,
     /// Whether jumps back look for a stop, and whether they take fuel.
     looks: [bool; 2],
 }
 
-impl Key {
+impl SetKey {
     pub(super) fn of<B: Bytecode>(
         templates: &'static [&'static Template],
         target: &Target<'static>,
@@ -49,14 +49,14 @@ impl Key {
         options: &Options,
         functions: &Linkage<'_>,
         looks: [bool; 2],
-    ) -> Key {
-        Key { stencils: baseline::Key::of::<B>(templates, target, set, options, functions), looks }
+    ) -> SetKey {
+        SetKey { stencils: baseline::Key::of::<B>(templates, target, set, options, functions), looks }
     }
 }
 
 /// The code of opcodes, as far as it has been made.
 #[derive(Debug)]
-pub(super) struct Opcodes {
+pub(super) struct OpcodeSet {
     memory: CodeMemory,
     options: Options,
     /// The address of each opcode's code.
@@ -72,28 +72,28 @@ pub(super) struct Opcodes {
 }
 
 // SAFETY: the address is of code, which never changes.
-unsafe impl Send for Opcodes {}
+unsafe impl Send for OpcodeSet {}
 // SAFETY: as above; what changes is atomic.
-unsafe impl Sync for Opcodes {}
+unsafe impl Sync for OpcodeSet {}
 
 /// The opcodes of each key in use.
-static ALL: Mutex<Vec<(Key, &'static Opcodes)>> = Mutex::new(Vec::new());
+static ALL: Mutex<Vec<(SetKey, &'static OpcodeSet)>> = Mutex::new(Vec::new());
 
 /// The opcodes of a key, which are found or started.
 pub(super) fn of<M: Backend>(
-    key: Key,
+    key: SetKey,
     options: Options,
     n_opcodes: usize,
-) -> Result<&'static Opcodes, Unsupported> {
+) -> Result<&'static OpcodeSet, Unsupported> {
     fork::protect(&ALL);
-    let find = |key: &Key| {
+    let find = |key: &SetKey| {
         let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().find(|(known, _)| known == key).map(|(_, opcodes)| *opcodes)
     };
     if let Some(opcodes) = find(&key) {
         return Ok(opcodes);
     }
-    let started = Opcodes::start::<M>(options, n_opcodes)?;
+    let started = OpcodeSet::start::<M>(options, n_opcodes)?;
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, opcodes)) = all.iter().find(|(known, _)| *known == key) {
         let opcodes = *opcodes;
@@ -102,23 +102,23 @@ pub(super) fn of<M: Backend>(
         drop(started);
         return Ok(opcodes);
     }
-    let opcodes: &'static Opcodes = Box::leak(Box::new(started));
+    let opcodes: &'static OpcodeSet = Box::leak(Box::new(started));
     all.push((key, opcodes));
     Ok(opcodes)
 }
 
-impl Opcodes {
-    fn start<M: Backend>(options: Options, n_opcodes: usize) -> Result<Opcodes, Unsupported> {
+impl OpcodeSet {
+    fn start<M: Backend>(options: Options, n_opcodes: usize) -> Result<OpcodeSet, Unsupported> {
         let memory = CodeMemory::new(M::MACHINE, REGION_BYTES)?;
         let options = Options { reach: memory.reach(), ..options };
-        let Around { code, out, unmade } = around::<M>(&options);
+        let EntryCode { code, out, unmade } = around::<M>(&options);
         let installed = memory.install(&code.finished()).map_err(|_| Unsupported::Memory)?;
         let entry = installed.address();
         let [out, unmade] = [out, unmade].map(|place| entry.addr() + place);
         let stack_bytes = code.frame.size() as usize;
         // The code stays as long as its memory.
         core::mem::forget(installed);
-        Ok(Opcodes {
+        Ok(OpcodeSet {
             memory,
             options,
             table: (0..n_opcodes).map(|_| AtomicUsize::new(unmade)).collect(),
@@ -143,8 +143,8 @@ impl Opcodes {
 
 /// Makes the code of opcodes.
 pub(super) struct Maker<B, M: Backend> {
-    opcodes: &'static Opcodes,
-    choice: Choice<M>,
+    opcodes: &'static OpcodeSet,
+    choice: InterpreterChoice<M>,
     target: Target<'static>,
     templates: &'static [&'static Template],
     dispatch: Dispatch,
@@ -157,8 +157,8 @@ pub(super) struct Maker<B, M: Backend> {
 
 impl<B: Bytecode, M: Backend> Maker<B, M> {
     pub(super) fn new(
-        opcodes: &'static Opcodes,
-        choice: Choice<M>,
+        opcodes: &'static OpcodeSet,
+        choice: InterpreterChoice<M>,
         target: Target<'static>,
         templates: &'static [&'static Template],
         dispatch: Dispatch,
@@ -182,7 +182,7 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
 
     /// Makes an opcode's code, unless that has been tried; returns whether there is code.
     pub(super) fn make(&mut self, opcode: usize) -> bool {
-        let Opcodes { known, table, unmade, .. } = self.opcodes;
+        let OpcodeSet { known, table, unmade, .. } = self.opcodes;
         if !self.opcodes.is_known(opcode) {
             if self.emit(opcode).is_ok() {
                 self.install(opcode);
@@ -222,7 +222,7 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
     /// Puts the code into memory, and its address into the table.
     fn install(&mut self, opcode: usize) {
         let Maker { opcodes, code, emission, .. } = self;
-        let Opcodes { ref memory, ref options, out, ref table, ref unmade, .. } = **opcodes;
+        let OpcodeSet { ref memory, ref options, out, ref table, ref unmade, .. } = **opcodes;
         let frame = &Made(&around::frame::<M>(options));
         let described = Described { machine: M::MACHINE, frame, leaves: &[], end: code.end as usize };
         let Finished { bytes, addresses, .. } = code.finished();

@@ -115,7 +115,9 @@ mod tests {
         assert!(interpreted.ready(&raw const tables[0]).is_none());
         assert_eq!(interpreted.ready(&raw const tables[1]), Some(first));
         let calls = (1..).take_while(|_| !interpreted.warm_up(1)).count() as i32;
-        assert!(calls == (PATIENCE - 1).max(0) && interpreted.warm_up(i32::MAX) && interpreted.warm_up(i32::MAX));
+        assert!(
+            calls == (PATIENCE - 1).max(0) && interpreted.warm_up(i32::MAX) && interpreted.warm_up(i32::MAX)
+        );
         interpreted.refuse();
         assert!(interpreted.is_refused());
     }

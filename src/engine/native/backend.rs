@@ -4,8 +4,9 @@
 
 use crate::inside::Watch;
 use crate::rules::{self, Matcher};
+use azulejo_code::interpreter::InterpreterChoice;
 use azulejo_code::watch::Dump;
-use azulejo_code::{CodeMemory, Watchers, call, emit, faults, interpreter};
+use azulejo_code::{CodeMemory, Watchers, call, emit, faults};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::pass::Observer;
 use azulejo_core::pass::build::{FunctionSource, Linkage};
@@ -234,7 +235,7 @@ impl Backend {
             return None;
         }
         let features = features.bits();
-        let choice = interpreter::Choice { set: tiles, features, rules, checks, guards, may_stop, has_fuel };
+        let choice = InterpreterChoice { set: tiles, features, rules, checks, guards, may_stop, has_fuel };
         Interpreter::new(choice).ok()
     }
 

@@ -19,7 +19,7 @@ use azulejo::rules::Matcher;
 use azulejo::x64::Emitter;
 use azulejo::x64::regs::*;
 use azulejo::{Error, Tier, rules};
-use azulejo_code::interpreter::Choice;
+use azulejo_code::interpreter::InterpreterChoice;
 use azulejo_code::{Compiler, Interpreter};
 use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
@@ -200,7 +200,7 @@ impl Way {
 
     /// The interpreter in machine code.
     fn interpreter<M: Subject>(&self) -> Interpreter<Op, M> {
-        let choice = Choice {
+        let choice = InterpreterChoice {
             set: M::set(self),
             features: if self.has_features { M::features() } else { 0 },
             rules: self.rules,

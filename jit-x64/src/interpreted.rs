@@ -7,8 +7,8 @@
 //!
 //! A call that takes the budget below zero, and one with too many arguments, goes to the host.
 
-use super::{resolve, unpack};
 use crate::abi::REGISTER_ARGUMENTS;
+use crate::glue::{resolve, unpack};
 use azulejo_code::call::{CallCell, Host, InterpretedStubs, TAIL_CALL};
 use azulejo_code::interpreter::{PLACES, ROOM, WORDS};
 use azulejo_core::ir::interpreted::Record;
@@ -16,7 +16,7 @@ use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Trap;
 
 /// The stubs.
-pub(super) const STUBS: InterpretedStubs = InterpretedStubs {
+pub(crate) const STUBS: InterpretedStubs = InterpretedStubs {
     call: call as *const u8,
     call_from_memory: call_from_memory as *const u8,
     leave: leave as *const u8,
