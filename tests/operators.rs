@@ -555,7 +555,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
         reached.iter_mut().zip(&compiler.reached).for_each(|(known, reached)| *known |= reached);
     }
     let never = X64.tables.tiles.iter().zip(&reached).filter(|(_, reached)| !**reached);
-    // Calls, atomics, polls and fuel have tests of their own; random graphs and stencils reach the operators that do not
+    // Calls, atomics, polls and fuel have tests of their own; random graphs, stencils and interpreted opcodes reach the operators that do not
     // work on values.
     let elsewhere = [
         "call",
@@ -585,6 +585,10 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
         "hole",
         "cached",
         "continue",
+        "field",
+        "record",
+        "dispatch",
+        "leave_at",
     ];
     let is_elsewhere = |name: &str| elsewhere.iter().any(|prefix| name.starts_with(prefix));
     let never: Vec<&str> = never.map(|(tile, _)| tile.name).filter(|name| !is_elsewhere(name)).collect();

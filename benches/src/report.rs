@@ -8,6 +8,7 @@ use std::fmt::Write;
 type Who = (&'static str, &'static str);
 
 const INTERPRETER: Who = ("azulejo", "interpreter");
+const IN_RUST: Who = ("azulejo", "interpreter in Rust");
 const BASELINE: Who = ("azulejo", "baseline");
 const OPTIMIZER: Who = ("azulejo", "optimizer");
 const TIERING_UP: Who = ("azulejo", "climbing");
@@ -160,7 +161,7 @@ impl<'a> Report<'a> {
         let compile = |row: &Row| row.compile;
         let all = &[Serial, Folds, Generated, Tiny][..];
         let loops = &[Serial, Folds][..];
-        let lines: [(&str, Option<Mean>); 10] = [
+        let lines: [(&str, Option<Mean>); 11] = [
             ("run: optimizer / Cranelift speed", self.mean(loops, OPTIMIZER, SPEED, run)),
             (
                 "run: optimizer / Cranelift speed, generated code",
@@ -170,7 +171,8 @@ impl<'a> Report<'a> {
             ("run: optimizer / baseline", self.mean(loops, OPTIMIZER, BASELINE, run)),
             ("run: climbing / optimizer", self.mean(loops, TIERING_UP, OPTIMIZER, run)),
             ("run: baseline / interpreter", self.mean(loops, BASELINE, INTERPRETER, run)),
-            ("run: interpreter / match by hand", self.mean(all, INTERPRETER, BY_HAND, run)),
+            ("run: interpreter / interpreter in Rust", self.mean(all, INTERPRETER, IN_RUST, run)),
+            ("run: interpreter in Rust / match by hand", self.mean(all, IN_RUST, BY_HAND, run)),
             ("compile: optimizer / Cranelift speed", self.mean(all, OPTIMIZER, SPEED, compile)),
             ("compile: optimizer / Cranelift none+single_pass", self.mean(all, OPTIMIZER, FASTEST, compile)),
             ("compile: baseline / limit", self.mean(&[Generated], BASELINE, LIMIT, compile)),

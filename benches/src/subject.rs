@@ -6,6 +6,7 @@ use crate::limit::Limit;
 use crate::memory::{self, Use};
 use crate::op::{Op, Vm};
 use crate::programs::{Kind, Program};
+use azulejo::Builder;
 use azulejo::prelude::*;
 use azulejo_core::ir::bytecode::{Machine, NEVER, NoFunctions};
 use azulejo_core::ir::slow_paths::NO_SLOW_PATHS;
@@ -41,7 +42,7 @@ const CODE_BYTES: usize = 64 << 20;
 
 /// Every engine that supports the program.
 pub(crate) fn all(program: &Program) -> Vec<Subject<'_>> {
-    let mut subjects = vec![interpreter(program), by_hand(program)];
+    let mut subjects = vec![interpreter(program), rust_interpreter(program), by_hand(program)];
     subjects.extend(baseline(program));
     subjects.push(optimizer(program));
     subjects.push(tiering_up(program));
@@ -66,7 +67,11 @@ struct Defined {
 
 /// Defines the program in an engine that uses one tier only.
 fn define(program: &Program, tier: Tier) -> Defined {
-    let engine = Box::new(Engine::<Op>::builder().code_bytes(CODE_BYTES).only(tier).build::<Op>());
+    define_in(program, Engine::<Op>::builder().only(tier))
+}
+
+fn define_in(program: &Program, builder: Builder) -> Defined {
+    let engine = Box::new(builder.code_bytes(CODE_BYTES).build::<Op>());
     let mut code = Code { labels: program.code.labels.clone(), ..program.code.ops.clone().into() };
     if program.calls_itself() {
         // The measured compilation includes the entry for the program's own calls.
@@ -76,12 +81,20 @@ fn define(program: &Program, tier: Tier) -> Defined {
     Defined { engine, function }
 }
 
-/// The interpreter that the macros generate, called below the engine.
+/// The interpreter in machine code.
 fn interpreter(program: &Program) -> Subject<'_> {
+    let Defined { engine, function } = define(program, Tier::Interpreter);
+    let run = move || engine.call(function, &mut Vm, &*program.args).expect("it returns");
+    Subject { run: Some(Box::new(run)), ..new("azulejo", "interpreter") }
+}
+
+/// The interpreter that the macros generate, called below the engine.
+fn rust_interpreter(program: &Program) -> Subject<'_> {
     if program.calls_itself() {
-        let Defined { engine, function } = define(program, Tier::Interpreter);
+        let builder = Engine::<Op>::builder().only(Tier::Interpreter).rust_interpreter(true);
+        let Defined { engine, function } = define_in(program, builder);
         let run = move || engine.call(function, &mut Vm, &*program.args).expect("it returns");
-        return Subject { run: Some(Box::new(run)), ..new("azulejo", "interpreter") };
+        return Subject { run: Some(Box::new(run)), ..new("azulejo", "interpreter in Rust") };
     }
     let shape = verify(&program.code.ops, &program.code.labels, program.code.registers).expect("as above");
     let mut frame = vec![0; shape.slots as usize];
@@ -102,7 +115,7 @@ fn interpreter(program: &Program) -> Subject<'_> {
         let (azulejo_core::ir::bytecode::Flow::Return(value), _) = end else { panic!("{end:?}") };
         value
     };
-    Subject { run: Some(Box::new(run)), ..new("azulejo", "interpreter") }
+    Subject { run: Some(Box::new(run)), ..new("azulejo", "interpreter in Rust") }
 }
 
 fn by_hand(program: &Program) -> Subject<'_> {

@@ -7,6 +7,7 @@
 //! - [`compile`] drives it all: from bytecode or a graph to installed code.
 //! - [`emit`] writes a function's blocks, tiles and moves one after the other, and links them.
 //! - [`baseline`] makes stencils from templates, copies them, and fills their holes.
+//! - [`interpreter`] makes the code that interprets each opcode.
 //! - [`memory`] makes the code executable; [`unwind`], [`faults`] and [`watch`] describe it to the unwinder, the signal handler
 //!   and debuggers.
 
@@ -21,6 +22,7 @@ pub mod exit;
 )]
 pub mod faults;
 pub mod field;
+pub mod interpreter;
 pub mod machine;
 pub mod memory;
 pub mod status;
@@ -30,6 +32,7 @@ pub mod watch;
 
 pub use compile::{Compiled, Compiler};
 pub use field::Field;
+pub use interpreter::Interpreter;
 pub use machine::Machine;
 pub use memory::{CodeMemory, Installed};
 pub use watch::Watchers;

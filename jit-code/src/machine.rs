@@ -38,6 +38,9 @@ pub struct Registers {
     /// For each of the two sets above, the one that stencils are made with: it leaves a register free for `(cu)` in baseline
     /// code.
     pub for_stencils: [&'static RegisterFile; 2],
+    /// The one that opcodes are made with for an interpreter: it leaves free the registers in which interpreted code keeps what it
+    /// needs, and the frame pointer. None on machines that have too few.
+    pub for_interpreters: Option<&'static RegisterFile>,
 }
 
 impl Registers {
@@ -149,7 +152,12 @@ pub(crate) mod toy {
             saved: &[RETURN, Reg::int(29), Reg::int(28)],
         },
         signals: None,
-        registers: Registers { all: &NONE, but_frame_pointer: &NONE, for_stencils: [&NONE; 2] },
+        registers: Registers {
+            all: &NONE,
+            but_frame_pointer: &NONE,
+            for_stencils: [&NONE; 2],
+            for_interpreters: None,
+        },
     };
 
     /// No register is allocated.
@@ -171,6 +179,7 @@ pub(crate) mod toy {
         call: |_, _, _, _| unreachable!("nothing is called"),
         set_tail_call: core::ptr::null(),
         begin_tail_call: core::ptr::null(),
+        interpreted: None,
     };
 
     /// A frame that saves the return address.

@@ -48,6 +48,11 @@ impl RawStatus {
         RawStatus { status: first, value: second }
     }
 
+    /// The contents of the two result registers.
+    pub const fn words(self) -> (u64, u64) {
+        (self.status, self.value)
+    }
+
     /// The same two registers, read as the result of baseline code.
     pub fn turned(self) -> TurnedStatus {
         TurnedStatus { value: self.status, status: self.value }

@@ -192,7 +192,7 @@ fn distance<M: Backend>(code: &Code<M>, (at, form, goal, to): Unresolved<M>) -> 
 
 /// Finds the blocks that only go to other bytecodes, and the one that goes to the next.
 fn outline(compilation: &Compilation, tiles: &TileList, assignment: &Assignment) -> Outline {
-    let mut outline = Outline { exits: vec![None; tiles.position.len()], next: None };
+    let mut outline = Outline { exits: vec![None; tiles.position.len()], ..Outline::default() };
     for block in &tiles.blocks {
         let last = block.insts.range().last().expect("a block ends with an instruction");
         let node = tiles.insts[last].node;

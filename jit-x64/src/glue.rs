@@ -17,6 +17,7 @@
 //! from memory replaces it by its own.
 
 use crate::abi::REGISTER_ARGUMENTS;
+use crate::interpreted;
 use azulejo_code::call::{CallCell, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs, UnresolvedCall};
 use azulejo_code::exit::{Exited, Records, RegisterDump};
 use azulejo_core::vocab::Trap;
@@ -40,6 +41,7 @@ pub static STUBS: Stubs = Stubs {
     },
     set_tail_call: set_tail_call as *const u8,
     begin_tail_call: begin_tail_call as *const u8,
+    interpreted: Some(interpreted::STUBS),
 };
 
 azulejo_code::engine_functions!("sysv64-unwind");
@@ -129,7 +131,7 @@ unsafe extern "sysv64-unwind" fn call(
 /// Enters the function with the call cell in `rsi`, with arguments from memory. There may be fewer than argument registers, but
 /// as many words must be readable. If all fit in registers, nothing is put on the stack.
 #[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn unpack() {
+pub(crate) unsafe extern "sysv64-unwind" fn unpack() {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "mov r11, rdx",
@@ -320,7 +322,7 @@ const ROOM: usize = size_of::<UnresolvedCall>().next_multiple_of(16) + 8;
 
 /// Passes a call to the host as an [`UnresolvedCall`], and follows the host's answer.
 #[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn resolve() {
+pub(crate) unsafe extern "sysv64-unwind" fn resolve() {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "sub rsp, {room}",

@@ -22,6 +22,7 @@ pub mod encode;
 pub mod features;
 pub mod frame;
 pub mod glue;
+mod interpreted;
 mod jump;
 pub mod machine;
 mod opcode;

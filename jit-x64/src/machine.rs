@@ -1,7 +1,10 @@
 //! The data that installing and unwinding code takes on this machine.
 
 use crate::frame::SAVE_ORDER;
-use crate::regs::{RBP, REGISTERS, REGISTERS_BUT_RBP, RSP, STENCIL_REGISTERS, STENCIL_REGISTERS_BUT_RBP};
+use crate::regs::{
+    INTERPRETER_REGISTERS, RBP, REGISTERS, REGISTERS_BUT_RBP, RSP, STENCIL_REGISTERS,
+    STENCIL_REGISTERS_BUT_RBP,
+};
 use azulejo_code::Field;
 use azulejo_code::machine::{Machine, Registers, Signals, Unwinding};
 use azulejo_core::target::Reg;
@@ -31,6 +34,7 @@ pub static MACHINE: Machine = Machine {
         all: &REGISTERS,
         but_frame_pointer: &REGISTERS_BUT_RBP,
         for_stencils: [&STENCIL_REGISTERS, &STENCIL_REGISTERS_BUT_RBP],
+        for_interpreters: Some(&INTERPRETER_REGISTERS),
     },
 };
 

@@ -56,6 +56,14 @@ pub static REGISTERS_BUT_RBP: RegisterFile =
 pub(crate) static STENCIL_REGISTERS: RegisterFile =
     RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12, R14, R15], ..REGISTERS };
 
+/// Where interpreted code keeps the bytecode's address, its function's record, and the table of opcodes or the top of the operand
+/// stack.
+pub(crate) const INTERPRETED: [Reg; 3] = [R13, R14, R15];
+
+/// All registers but the stack pointer, the frame pointer and [`INTERPRETED`].
+pub(crate) static INTERPRETER_REGISTERS: RegisterFile =
+    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12], ..REGISTERS };
+
 /// All registers but the stack pointer, the frame pointer and [`KEPT_CU`].
 pub(crate) static STENCIL_REGISTERS_BUT_RBP: RegisterFile =
     RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12, R14, R15], ..REGISTERS };

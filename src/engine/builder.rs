@@ -5,6 +5,7 @@
 use super::Engine;
 use super::background::Background;
 use super::fuel::Tank;
+use super::interpreter::Interpreting;
 use super::native::{self, Backend};
 use super::resolve::links;
 use super::stack::FrameStack;
@@ -34,7 +35,7 @@ pub struct Builder {
     stack_slots: usize,
     native_stack: usize,
     code_bytes: usize,
-    machine: native::Choice,
+    pub(super) machine: native::Choice,
     tiers: Tiers,
     in_background: bool,
     log: Option<Log>,
@@ -580,6 +581,7 @@ impl Builder {
             retired: RefCell::default(),
             calls: Cell::new(0),
             tiers: self.tiers,
+            interpreter: Cell::new(Interpreting::Unknown),
             inside,
             counts: Counts::new(B::OPCODES.len()),
         }

@@ -83,6 +83,7 @@ impl<B: Bytecode> Engine<B> {
     pub fn interrupter(&self) -> Interrupter {
         if !self.may_stop.replace(true) {
             self.links.borrow().allow_stops();
+            self.look_for_interpreter();
             self.functions.borrow().iter().flatten().for_each(|function| self.discard_code(function));
             self.free_retired();
         }

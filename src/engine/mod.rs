@@ -13,6 +13,7 @@ mod code;
 mod compile;
 mod fuel;
 mod function;
+mod interpreter;
 mod interrupt;
 mod remove;
 mod run;
@@ -118,6 +119,8 @@ pub struct Engine<B: Bytecode> {
     inside: Inside,
     /// Counters for [`Engine::stats`].
     counts: Counts,
+    /// The interpreter in machine code.
+    interpreter: Cell<interpreter::Interpreting<B>>,
     /// Whether functions are compiled so that accesses may fault.
     guards: bool,
     /// The functions that failed last, if backtraces are on.

@@ -22,6 +22,10 @@ use azulejo_core::ir::bytecode::Bytecode;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
+/// The most slots of a function that calls enter in machine code that interprets it: its frame takes less than a page of the
+/// machine's stack.
+const MOST_SLOTS: usize = 400;
+
 /// Makes the call cells for functions of this bytecode.
 pub(crate) fn links<B: Bytecode>() -> Links {
     Links::new::<Answers<B>>()
@@ -59,6 +63,10 @@ impl<B: Bytecode> HostFunctions for Answers<B> {
             Status::Returned(value) => Ok(End::Value(value)),
             Status::Tailed => Ok(End::Tail),
             Status::Trapped { trap, at } => Err(engine.failed(function, trap, at)),
+            // Code that interprets is left for other reasons than compiled code.
+            Status::Exited { at } if !function.code.has_any() => {
+                engine.resume_interpreted(function, context.cast(), frame, at)
+            }
             Status::Exited { at } => engine.resume(function, context.cast(), frame, at, false),
             Status::Missed { at } => engine.resume(function, context.cast(), frame, at, true),
             Status::MovedOn { .. } => unreachable!("it was entered at its start"),
@@ -113,11 +121,14 @@ impl<B: Bytecode> Engine<B> {
             {
                 self.close(function);
             }
-            let entry = match function.calls.observe(count) {
+            let route = function.calls.observe(count);
+            let entry = match route {
                 Route::Entry => self.entry_for(function, count),
                 Route::Fallback => self.fallback_entry(function),
                 Route::Engine => None,
             };
+            let entry =
+                entry.or_else(|| (route != Route::Engine).then(|| self.open_to_interpreter(function))?);
             if let Some(entry) = entry {
                 function.code.note_use(self.calls.get());
                 return Ok(Answer::Enter(entry));
@@ -148,6 +159,31 @@ impl<B: Bytecode> Engine<B> {
         }
         self.open_by_adapter(function, count);
         function.calls.is_open().then(|| self.links.borrow().cell(function.number()).entry())
+    }
+
+    /// Makes calls from other functions enter machine code that interprets a function without code. `None` if there is none, and if
+    /// the engine has to look at each call: it does where functions are compiled before they run, and where they run on fuel.
+    fn open_to_interpreter(&self, function: &Function<B>) -> Option<*const u8> {
+        let is_interpreted = self.tiers.lowest == Tier::Interpreter || function.tier.is_disabled();
+        if !is_interpreted
+            || function.code.has_any()
+            || function.calls.is_open()
+            || function.tier.budget.is_used_up()
+            || self.tank.is_some()
+            || function.body().slots() > MOST_SLOTS
+        {
+            return None;
+        }
+        let interpreter = self.interpreter_for(function)?;
+        let record = self.record(&interpreter, function)?;
+        function.body().note_run();
+        let links = self.links.borrow();
+        let cell = links.cell(function.number());
+        // SAFETY: the record is the function's and lives as long as it; whoever removes the function closes the cell.
+        unsafe { cell.open_to_interpreter(record) }.then(|| {
+            function.calls.open_to_interpreter();
+            cell.entry()
+        })
     }
 
     /// Makes the entry for calls from other functions, now that there is code.
@@ -183,7 +219,10 @@ impl<B: Bytecode> Engine<B> {
                 function.calls.open(Entry::Adapter(adapter));
             }
             // There is code, but calls cannot enter it. No adapter is tried again before the code is discarded.
-            Err(_) => function.calls.refuse(),
+            Err(_) => {
+                self.close(function);
+                function.calls.refuse();
+            }
         }
     }
 

@@ -50,7 +50,8 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let body = &**function.body();
         let is_cold = function.tier.budget.left() > 0
             && !function.code.has_any()
-            && engine.tiers.lowest == Tier::Interpreter;
+            && engine.tiers.lowest == Tier::Interpreter
+            && engine.interpreter_for(function).is_none();
         if highest > Tier::Interpreter && !is_cold {
             // SAFETY: the engine is running a function, with this context.
             let called = unsafe { Links::call(&engine.links, function.number(), context.cast(), args) };
@@ -77,11 +78,17 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             }
         };
         engine.may_be_interpreted(function)?;
-        let (flow, at) = engine.portion(budget, |budget| {
-            let machine = body.machine(slots, context, budget, engine.remote.word(), self);
-            // SAFETY: the code was verified, and the frame has the slots that verification asked for.
-            unsafe { B::interpret(body.ops(), &machine, 0, body.registers(), 0) }
-        });
+        let interpret = |budget: &Budget| {
+            engine.portion(budget, |budget| {
+                let machine = body.machine(slots, context, budget, engine.remote.word(), self);
+                // SAFETY: the code was verified, and the frame has the slots that verification asked for.
+                unsafe { B::interpret(body.ops(), &machine, 0, body.registers(), 0) }
+            })
+        };
+        let (flow, at) = match highest {
+            Tier::Interpreter => interpret(budget),
+            _ => engine.until_warm(function, budget, interpret),
+        };
         let result = match flow {
             Flow::Return(value) => return Ok(value),
             Flow::Trap(trap) => {
@@ -325,6 +332,29 @@ impl<B: Bytecode> Engine<B> {
         self.run_on(function, context, slots, at, resume)
     }
 
+    /// Runs a function to its end, after an exit at a bytecode from machine code that interprets it.
+    pub(super) fn resume_interpreted(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        slots: *mut u64,
+        at: u32,
+    ) -> Result<End, Error> {
+        self.look_for_stop(function, at)?;
+        let resume = self.handle_interpreted_exit(function, at);
+        self.run_on(function, context, slots, at, resume)
+    }
+
+    /// Handles an exit at a bytecode from machine code that interprets: it tiers up if the budget is used up. Otherwise the template
+    /// has exited.
+    fn handle_interpreted_exit(&self, function: &Function<B>, at: u32) -> Resume {
+        if !function.tier.budget.is_used_up() {
+            return Resume::Interpreter;
+        }
+        self.tier_up(function, at);
+        Resume::BestCode
+    }
+
     /// Handles an exit in front of a slow path that was left out. After a few of them the code is discarded: what is compiled
     /// next has the slow paths that have run by then.
     fn handle_miss(&self, function: &Function<B>, at: u32) -> Resume {
@@ -359,10 +389,15 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<End, Error> {
         let calls = Calls { engine: self, highest: Tier::Optimizer };
         loop {
-            let status = match resume {
+            let mut is_interpreted = false;
+            let mut status = match resume {
                 Resume::Interpreter => None,
                 Resume::BestCode => self.enter_code(function, context, slots, at)?,
             };
+            if status.is_none() && resume == Resume::BestCode {
+                is_interpreted = true;
+                status = self.interpret_in_code(function, context, slots, at)?;
+            }
             match status {
                 Some(Status::Returned(value)) => return Ok(End::Value(value)),
                 Some(Status::Tailed) => return Ok(End::Tail),
@@ -379,7 +414,10 @@ impl<B: Bytecode> Engine<B> {
                 Some(Status::Exited { at: next }) => {
                     at = next;
                     self.look_for_stop(function, at)?;
-                    resume = self.handle_exit(function, at);
+                    resume = match is_interpreted {
+                        true => self.handle_interpreted_exit(function, at),
+                        false => self.handle_exit(function, at),
+                    };
                 }
                 None => {
                     let up_to_next_jump = Budget::new(Some(0));
@@ -387,7 +425,9 @@ impl<B: Bytecode> Engine<B> {
                         Resume::Interpreter => &up_to_next_jump,
                         Resume::BestCode => &function.tier.budget,
                     };
-                    let result = self.interpret_from(function, context, slots, &mut at, budget, &calls);
+                    let result = self.until_warm(function, budget, |budget| {
+                        self.interpret_from(function, context, slots, &mut at, budget, &calls)
+                    });
                     if let Some(result) = result {
                         return result;
                     }

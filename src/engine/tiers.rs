@@ -8,7 +8,8 @@
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Tier {
-    /// Interpretation of one bytecode after another, in Rust.
+    /// Interpretation of one bytecode after another: in machine code that is shared by all functions, or where there is none, and the
+    /// first few times, in Rust.
     Interpreter,
     /// Machine code copied together from stencils, one for each bytecode: very fast to compile, and several times faster
     /// than the interpreter.

@@ -49,7 +49,8 @@ use fill::Around;
 use operand::operands;
 use pack::{StencilId, TableId};
 use plan::{MAX_PART, Missing, Plan, WIDE};
-use stock::{Key, Shelf, Stock};
+pub(crate) use stock::Key;
+use stock::{Shelf, Stock};
 
 /// The baseline compiler's hold on the stencils, and memory kept between functions.
 #[derive(Debug)]

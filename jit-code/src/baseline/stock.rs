@@ -43,7 +43,7 @@ pub(super) struct Stock {
 
 /// All that stencils depend on. Whatever the key holds the address of lives as long as the process.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Key {
+pub(crate) struct Key {
     bytecode: TypeId,
     templates: (usize, usize),
     tiles: usize,
@@ -65,7 +65,7 @@ fn addresses<T>(of: &'static [T]) -> (usize, usize) {
 }
 
 impl Key {
-    pub(super) fn of<B: Bytecode>(
+    pub(crate) fn of<B: Bytecode>(
         templates: &'static [&'static Template],
         target: &Target<'static>,
         set: &'static Set<impl Backend>,

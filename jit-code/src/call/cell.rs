@@ -1,6 +1,7 @@
 //! Call cells: what compiled callers know of a function.
 
 use super::{Adapter, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs};
+use azulejo_core::ir::interpreted::Record;
 use azulejo_core::pass::build::{CallEntry, Linkage};
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -16,6 +17,8 @@ pub struct CallCell {
     /// The target of calls whose number of arguments the entry does not take.
     fallback: Cell<*const u8>,
     host: *const Host,
+    /// The function, for machine code that interprets it, while calls enter that.
+    record: Cell<*const Record>,
     /// The function's number.
     function: u32,
 }
@@ -30,7 +33,14 @@ impl CallCell {
         // SAFETY: the caller guarantees it.
         let stubs = unsafe { &*host }.stubs();
         let [entry, fallback] = [(); 2].map(|()| Cell::new(stubs.resolve));
-        CallCell { entry, unpack: Cell::new(stubs.unpack), fallback, host, function }
+        CallCell {
+            entry,
+            unpack: Cell::new(stubs.unpack),
+            fallback,
+            host,
+            record: Cell::new(core::ptr::null()),
+            function,
+        }
     }
 
     /// Offset of the target of calls, for code that reads it.
@@ -41,6 +51,9 @@ impl CallCell {
     pub const FALLBACK: usize = offset_of!(CallCell, fallback);
     /// Offset of the host's address.
     pub const HOST: usize = offset_of!(CallCell, host);
+
+    /// Offset of the address of the function's record.
+    pub const RECORD: usize = offset_of!(CallCell, record);
 
     fn stubs(&self) -> &'static Stubs {
         self.host().stubs()
@@ -89,6 +102,19 @@ impl CallCell {
     pub unsafe fn open_to(&self, entry: *const u8) {
         self.entry.set(entry);
         self.unpack.set(self.stubs().unpack);
+    }
+
+    /// Sends calls to the interpreter in machine code. Returns whether the machine has one that takes calls.
+    ///
+    /// # Safety
+    ///
+    /// The record must be that of the function, and live as long as calls are sent there.
+    pub unsafe fn open_to_interpreter(&self, record: *const Record) -> bool {
+        let Some(stubs) = &self.stubs().interpreted else { return false };
+        self.record.set(record);
+        self.entry.set(stubs.call);
+        self.unpack.set(stubs.call_from_memory);
+        true
     }
 
     /// Calls the function as compiled code would.

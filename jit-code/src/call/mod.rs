@@ -35,7 +35,7 @@ pub use adapter::{Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, 
 pub use cell::CallCell;
 pub use host::{Callbacks, Host, HostFunctions, Remote};
 pub use outcome::{Outcome, TAIL_CALL, UnresolvedCall};
-pub use stubs::Stubs;
+pub use stubs::{InterpretedStubs, Stubs};
 pub use tail::SavedTailCall;
 
 use azulejo_core::vocab::Op;

@@ -26,6 +26,20 @@ pub struct Stubs {
     pub set_tail_call: *const u8,
     /// The function by which code announces a tail call whose arguments it writes itself, to the address that this returns.
     pub begin_tail_call: *const u8,
+    /// How functions are called that machine code interprets, if the machine has these stubs.
+    pub interpreted: Option<InterpretedStubs>,
+}
+
+/// A machine's code for calls of functions that machine code interprets. A call makes a frame with the function's slots on the
+/// machine's stack, and enters the first bytecode's code.
+#[derive(Debug)]
+pub struct InterpretedStubs {
+    /// Takes calls whose arguments are in registers and on the stack.
+    pub call: *const u8,
+    /// Takes calls whose arguments are in memory.
+    pub call_from_memory: *const u8,
+    /// Leaves a function that was called so, with the two result registers as opcodes leave them.
+    pub leave: *const u8,
 }
 
 // SAFETY: the addresses are of code, which never changes.

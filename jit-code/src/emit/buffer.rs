@@ -159,6 +159,11 @@ impl<M: Backend> Buffer<M> {
         self.outline.is_some()
     }
 
+    /// Whether what is emitted interprets an opcode.
+    pub fn is_interpreted(&self) -> bool {
+        self.outline.as_ref().is_some_and(|outline| outline.is_interpreted)
+    }
+
     /// The offset from the stack pointer of an argument that the caller of a function put on the stack.
     pub fn argument_at(&self, offset: i64) -> i64 {
         self.frame.size() as i64 + offset

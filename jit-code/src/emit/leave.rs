@@ -137,10 +137,25 @@ pub fn leave_with<M: Backend>(cx: &mut M, status: u64) {
 /// Leaves the function by a trap at a bytecode.
 pub fn trap<M: Backend>(cx: &mut M, code: i64, at: u32) {
     let status = Left::Trapped.word(code as u32);
-    cx.set_register(M::REGISTERS.results[1], at as u64);
+    give_origin(cx, at);
     if !ends_as_before(cx, Ending::WithStatus(status)) {
         leave_with(cx, status);
     }
+}
+
+/// Sets the second result to the bytecode that fails; interpreted code gives its address.
+fn give_origin<M: Backend>(cx: &mut M, origin: u32) {
+    let second = M::REGISTERS.results[1];
+    match cx.is_interpreted() {
+        true => cx.copy_register(second, M::REGISTERS.interpreted[0]),
+        false => cx.set_register(second, origin as u64),
+    }
+}
+
+/// In interpreted code: leaves the function for the interpreter to resume at the bytecode whose address is in the second result
+/// register.
+pub fn leave_at<M: Backend>(cx: &mut M) {
+    leave_with(cx, Left::Exited.word(0));
 }
 
 /// Leaves a function that other functions of bytecode call, by a trap.
@@ -197,7 +212,7 @@ pub fn expect_result<M: Backend>(cx: &mut M, origin: u32) {
 /// Emits the code behind all blocks: the exits for callees that fail. The trap's code is in the second result register. A
 /// function whose accesses may fault gets an epilogue, even if it never returns.
 pub(super) fn finish<M: Backend>(cx: &mut M, may_fault: bool) {
-    let [first, second] = M::REGISTERS.results;
+    let first = M::REGISTERS.results[0];
     let failures = core::mem::take(&mut cx.leaving.failures);
     let (is_call_entry, noted) = (cx.leaving.is_call_entry, cx.leaving.noted);
     for Failure { block, origin } in &failures {
@@ -211,7 +226,7 @@ pub(super) fn finish<M: Backend>(cx: &mut M, may_fault: bool) {
             }
             (false, _) => {
                 cx.change_results(Results::Trapped);
-                cx.set_register(second, *origin as u64);
+                give_origin(cx, *origin);
                 leave(cx);
             }
         }
@@ -219,7 +234,14 @@ pub(super) fn finish<M: Backend>(cx: &mut M, may_fault: bool) {
     if is_call_entry && noted.is_none() && !failures.is_empty() {
         leave(cx);
     }
-    if may_fault && cx.lands.is_none() && !cx.is_stencil() {
+    if may_fault && cx.is_interpreted() {
+        // The handler gives the trap, and the registers tell the bytecode.
+        cx.land_faults();
+        let here = cx.here() as u32;
+        cx.leaves.push(here);
+        give_origin(cx, 0);
+        leave(cx);
+    } else if may_fault && cx.lands.is_none() && !cx.is_stencil() {
         leave_failed(cx);
     }
 }

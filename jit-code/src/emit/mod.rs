@@ -160,6 +160,9 @@ pub struct Outline {
     pub exits: Vec<Option<u32>>,
     /// The block that goes to the next bytecode.
     pub next: Option<Block>,
+    /// Whether the code interprets an opcode: then it goes to other bytecodes by itself, and where it is left, the address of the
+    /// bytecode is the second result.
+    pub is_interpreted: bool,
 }
 
 /// The exit to the next bytecode.
@@ -268,7 +271,7 @@ pub fn emit_as<M: Backend>(
     emitter.is_cold = true;
     exit::finish(&mut emitter);
     leave::finish(&mut emitter, !code.sites.is_empty());
-    if emitter.is_stencil() {
+    if emitter.is_stencil() && !emitter.is_interpreted() {
         emitter.leave_unresolved(code.cold);
     }
     if emitter.here() as u32 > end_of_blocks {

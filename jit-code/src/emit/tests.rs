@@ -124,6 +124,7 @@ impl Assembler for Emitter {
         host: NONE,
         temp: NONE,
         kept: [NONE; 3],
+        interpreted: [NONE; 3],
     };
 
     fn copy_register(&mut self, _: Reg, _: Reg) {

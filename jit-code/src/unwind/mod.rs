@@ -39,6 +39,12 @@ pub trait StackFrame: fmt::Debug {
     /// How many bytes the stack pointer is below the end of the caller's frame, in the body of the function.
     fn size(&self) -> u32;
 
+    /// Whether the stack pointer may be at any distance from the end of the caller's frame, which is then found by the frame pointer:
+    /// that points to its own saved value, the first of the saved registers.
+    fn is_by_pointer(&self) -> bool {
+        false
+    }
+
     /// Describes the instructions that make the frame, from the start of the code.
     fn prologue(&self, tell: &mut dyn FnMut(Step<'_>));
 

@@ -17,6 +17,7 @@ use memmap2::{MmapOptions, MmapRaw};
 const OP_ADDR: u8 = 0x03;
 const OP_DEREF: u8 = 0x06;
 const OP_DUP: u8 = 0x12;
+const OP_DROP: u8 = 0x13;
 const OP_OVER: u8 = 0x14;
 const OP_SWAP: u8 = 0x16;
 const OP_AND: u8 = 0x1a;
@@ -47,12 +48,13 @@ impl Frames {
     }
 
     /// A frame as the region's rules read it: a bit for each saved register, by its index in the order of saving, and above
-    /// these the frame's size.
+    /// these the frame's size; zero if the frame is found by the frame pointer.
     fn entry(&self, frame: &dyn StackFrame) -> u32 {
         let saved = frame.saved();
         let order = self.machine.unwinding.saved.iter().enumerate();
         let mask = order.filter(|(_, reg)| saved.contains(**reg)).map(|(at, _)| 1 << at).sum::<u32>();
-        frame.size() << 8 | mask
+        let size = if frame.is_by_pointer() { 0 } else { frame.size() };
+        size << 8 | mask
     }
 
     /// Records the frame of the code that is about to be installed at offset `place` of the region.
@@ -74,10 +76,13 @@ pub(crate) fn of_region(code: usize, size: usize, frames: &Frames) -> Box<[u8]> 
     let mut section = Section::new(frames.machine, &[]);
     let mut rules = Vec::new();
     let look_up = look_up(code, frames);
-    // The caller's frame ends this frame's size above the stack pointer.
-    let mut expression = vec![OP_BREG + dwarf(unwinding.stack_pointer), 0];
-    expression.extend(&look_up);
-    expression.extend([OP_LIT + 8, OP_SHR, OP_PLUS]);
+    // The caller's frame ends this frame's size above the stack pointer, or behind the frame pointer's saved value and the return
+    // address.
+    let mut expression = look_up.clone();
+    expression.extend([OP_LIT + 8, OP_SHR, OP_DUP, OP_BRA, 6, 0]);
+    let behind = (unwinding.pushed_by_calls + WORD) as u8;
+    expression.extend([OP_DROP, OP_BREG + dwarf(unwinding.frame_pointer), behind, OP_SKIP, 3, 0]);
+    expression.extend([OP_BREG + dwarf(unwinding.stack_pointer), 0, OP_PLUS]);
     rules.push(DEF_CFA_EXPRESSION);
     unsigned(&mut rules, expression.len() as u32);
     rules.extend(expression);

@@ -7,6 +7,7 @@ pub mod emitted;
 pub mod graph;
 pub mod grouped;
 pub mod index;
+pub mod interpreted;
 pub mod kinds;
 pub mod operand;
 pub mod ranges;

@@ -184,6 +184,23 @@ impl Compilation {
         Ok(facts)
     }
 
+    /// Compiles the code that interprets one opcode; stops short of emission. Fails with [`Error::Internal`] if the template uses an
+    /// operand in a way that no code can express.
+    pub fn interpreted(
+        &mut self,
+        request: &build::InterpretRequest<'_>,
+        target: &Target<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let built = build::interpreted(&mut self.build, request, &mut self.graph);
+        built.ok_or(Error::Internal("interpreted"))?;
+        self.judge_graph("interpreted", target, observer)?;
+        self.lower_kinds(target, observer)?;
+        self.had_kinds = false;
+        self.optimize(target, observer)?;
+        self.select(target, observer)
+    }
+
     /// Compiles [`Compilation::graph`]; stops short of emission.
     pub fn graph(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
         self.lower_kinds(target, observer)?;

@@ -64,6 +64,15 @@ tile! {
     continue_with: (continue_with.$t:int reg reg reg $exit) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = rax) => |cx, t| continue_at(cx, t.imm(0)),
     continue_withf: (continue_with.$t:float reg reg num $exit) -> void, 1, fixed(0 = r12), fixed(1 = rbx), fixed(2 = xmm0) => |cx, t| continue_at(cx, t.imm(0)),
     continue_to: (continue_to reg reg reg) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| cx.jmp_to(t.reg(2)),
+    // interpreted opcodes: operands in the bytecode, and what is kept in registers of their own
+    field: (field $o) -> reg, 4 => |cx, t| load_field(cx, t),
+    field_float: (bitcast.i64.f64 (field $o)) -> num, 4 => |cx, t| { let (_, place) = field(t); cx.load(Type::F64, t.out(), place) },
+    record: (record $o) -> reg, 4 => |cx, t| cx.load(Type::I64, t.out(), Mem::at(regs::INTERPRETED[1].number(), t.imm(0))),
+    kept_pc: (kept_pc) -> reg, 1 => |cx, t| cx.mov(t.out(), regs::INTERPRETED[0].number()),
+    kept_top: (kept_top) -> reg, 1 => |cx, t| cx.mov(t.out(), regs::INTERPRETED[2].number()),
+    dispatch: (dispatch reg reg $d) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| dispatch(cx, None, t.imm(0)),
+    dispatch_to: (dispatch_to reg reg reg $d) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| dispatch(cx, Some(t.reg(2)), t.imm(0)),
+    leave_at: (leave_at reg) -> void, 3, fixed(0 = rdx) => |cx, t| { let _ = t; leave_at(cx) },
     // calls: the allocator has put everything in place
     call_int: (call.$t:int $f) -> reg, 20 => |cx, t| call_known(cx, t),
     call_int_reg: (call.$t:int reg) -> reg, 20 => |cx, t| cx.call(t.reg(0)),

@@ -11,12 +11,15 @@
 //!
 //! A use of bytecode that is being made fails with [`Error::NotMade`].
 
+use super::interpreted::EngineWords;
 use super::speculation::Speculation;
+use super::tier_state::Budget;
 use crate::Error;
 use crate::engine::code::{Code, Temporaries};
 use crate::inside::{Form, Subject};
 use azulejo_core::check::{self, temporaries::temporaries};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
+use azulejo_core::ir::interpreted::RecordParts;
 use azulejo_core::ir::sites::{SiteSnapshot, Sites};
 use azulejo_core::pass::build::{self, FunctionSource};
 use azulejo_core::verify::{self, Fault, Shape, VerifyError};
@@ -173,6 +176,30 @@ impl<B: Bytecode> Body<B> {
         self.speculation.note_run();
         let (labels, slow_paths) = (&self.code.labels, self.speculation.slow_paths());
         Machine { frame, context, unit: self.unit(), labels, budget, stop, functions, slow_paths }
+    }
+
+    /// What machine code that interprets the function knows of it, with these words of its engine.
+    pub(crate) fn record_parts(&self, words: EngineWords, budget: &Budget) -> RecordParts {
+        let slow_paths = self.speculation.slow_paths();
+        let EngineWords { functions, stop, fuel } = words;
+        RecordParts {
+            code: self.code.ops.as_ptr().cast(),
+            labels: self.code.labels.as_ptr(),
+            unit: self.unit(),
+            functions,
+            slow_paths: if slow_paths.is_empty() { 0 } else { slow_paths.address(0) },
+            budget: budget.counter().as_ptr().cast_const(),
+            stop,
+            fuel,
+            most_arguments: self.most_arguments(),
+            slots: self.shape.slots,
+            registers: self.registers,
+        }
+    }
+
+    /// Notes that the function is interpreted now.
+    pub(crate) fn note_run(&self) {
+        self.speculation.note_run();
     }
 
     /// The function as observers of compilations see it.

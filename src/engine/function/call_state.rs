@@ -14,7 +14,8 @@
 //!
 //! | [`Entry`]    | Event                             | Next      |
 //! |--------------|-----------------------------------|-----------|
-//! | `Closed`     | an adapter to the code is made    | `Adapter` |
+//! | `Closed`     | a call comes before there is code | `Interpreter` |
+//! | `Closed`, `Interpreter` | an adapter to the code is made | `Adapter` |
 //! | `Closed`     | code is compiled for calls        | `Direct`  |
 //! | other        | its code is replaced or discarded | `Closed`  |
 //!
@@ -45,6 +46,8 @@ pub(crate) enum Entry {
     /// The engine.
     #[default]
     Closed,
+    /// Machine code that interprets the function: there is no code of its own yet.
+    Interpreter,
     /// Code for calls from outside, entered by an adapter.
     Adapter(Adapter),
     /// The optimizer's code for calls.
@@ -112,15 +115,22 @@ impl CallState {
         }
     }
 
+    /// Whether calls enter code of the function.
     pub(crate) fn is_open(&self) -> bool {
-        !matches!(*self.entry.borrow(), Entry::Closed)
+        !matches!(*self.entry.borrow(), Entry::Closed | Entry::Interpreter)
+    }
+
+    /// Records that calls enter machine code that interprets the function.
+    pub(crate) fn open_to_interpreter(&self) {
+        debug_assert!(!self.is_open(), "calls enter its own code");
+        self.entry.replace(Entry::Interpreter);
     }
 
     /// The optimizer's code for calls.
     pub(crate) fn direct(&self) -> Option<Rc<Compiled>> {
         match &*self.entry.borrow() {
             Entry::Direct(code) => Some(Rc::clone(code)),
-            Entry::Closed | Entry::Adapter(_) => None,
+            Entry::Closed | Entry::Interpreter | Entry::Adapter(_) => None,
         }
     }
 
@@ -132,10 +142,11 @@ impl CallState {
         self.fallback.borrow().is_some()
     }
 
-    /// Opens the entry, which must be closed.
+    /// Opens the entry, which must not lead to code of the function.
     pub(crate) fn open(&self, entry: Entry) {
         let before = self.entry.replace(entry);
-        debug_assert!(matches!(before, Entry::Closed), "calls may run what the entry leads to");
+        let leads_nowhere = matches!(before, Entry::Closed | Entry::Interpreter);
+        debug_assert!(leads_nowhere, "calls may run what the entry leads to");
     }
 
     /// Opens the fallback, which must be closed.
@@ -167,7 +178,7 @@ impl Retired {
     /// Whether any of these sorted addresses lies in the code.
     pub(crate) fn is_among(&self, addresses: &[usize]) -> bool {
         let (adapter, direct) = match &self.entry {
-            Entry::Closed => (None, None),
+            Entry::Closed | Entry::Interpreter => (None, None),
             Entry::Adapter(adapter) => (Some(adapter), None),
             Entry::Direct(code) => (None, Some(code.bytes())),
         };

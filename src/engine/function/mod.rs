@@ -5,12 +5,14 @@
 mod body;
 pub(super) mod call_state;
 mod code_table;
+mod interpreted;
 mod speculation;
 mod tier_state;
 
 pub(crate) use body::Body;
 pub(crate) use call_state::Retired;
 pub(crate) use code_table::TierCode;
+pub(crate) use interpreted::EngineWords;
 pub(crate) use tier_state::Budget;
 
 use super::tiers::Tiers;
@@ -19,6 +21,7 @@ use azulejo_core::ir::bytecode::Bytecode;
 use body::{LazyBody, Maker};
 use call_state::CallState;
 use code_table::CodeTable;
+use interpreted::Interpreted;
 use std::sync::Arc;
 use tier_state::TierState;
 
@@ -73,6 +76,8 @@ pub(crate) struct Function<B: Bytecode> {
     pub(crate) code: CodeTable,
     pub(crate) tier: TierState,
     pub(crate) calls: CallState,
+    /// What machine code that interprets the function knows of it.
+    pub(crate) interpreted: Interpreted,
 }
 
 impl<B: Bytecode> Function<B> {
@@ -89,7 +94,8 @@ impl<B: Bytecode> Function<B> {
     #[inline]
     fn new(number: u32, name: Arc<str>, body: LazyBody<B>, tiers: &Tiers) -> Self {
         let (code, calls) = (CodeTable::default(), CallState::default());
-        Function { number, name, body, code, tier: TierState::new(tiers), calls }
+        let interpreted = Interpreted::default();
+        Function { number, name, body, code, tier: TierState::new(tiers), calls, interpreted }
     }
 
     pub(crate) fn number(&self) -> u32 {

@@ -4,10 +4,12 @@
 
 use crate::inside::Watch;
 use azulejo_core::error::{Error, Unsupported};
+use azulejo_core::ir::interpreted::{Record, RecordParts};
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify;
 use azulejo_core::vocab::Trap;
 use std::cell::RefCell;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -23,6 +25,52 @@ pub(crate) enum Compiled {}
 /// Code of the baseline compiler, of which there is none.
 #[derive(Debug)]
 pub(crate) enum BaselineCode {}
+
+/// The interpreter in machine code, of which there is none.
+#[derive(Debug)]
+pub(crate) enum Interpreter<B> {
+    #[expect(dead_code, reason = "there is none")]
+    Never(std::convert::Infallible, PhantomData<B>),
+}
+
+impl<B> Clone for Interpreter<B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Interpreter<B> {}
+
+impl<B> Interpreter<B> {
+    fn never(&self) -> ! {
+        let Interpreter::Never(never, _) = *self;
+        match never {}
+    }
+
+    pub(crate) fn prepare(&self, _: &[B]) -> bool {
+        self.never()
+    }
+
+    pub(crate) fn knows(&self, _: &[B]) -> bool {
+        self.never()
+    }
+
+    pub(crate) fn table(&self) -> *const usize {
+        self.never()
+    }
+
+    pub(crate) unsafe fn record(&self, _: &RecordParts) -> Record {
+        self.never()
+    }
+
+    pub(crate) fn stack_bytes(&self) -> usize {
+        self.never()
+    }
+
+    pub(crate) unsafe fn enter(&self, _: &Record, _: *mut (), _: *mut u64, _: u32, _: u32) -> Status {
+        self.never()
+    }
+}
 
 /// An adapter, of which there is none.
 #[derive(Debug)]
@@ -77,6 +125,8 @@ impl Choice {
 
     pub(crate) fn set_own_stencils(&mut self, _: bool) {}
 
+    pub(crate) fn set_rust_interpreter(&mut self, _: bool) {}
+
     pub(crate) fn set_debugger(&mut self, _: bool) {}
 
     pub(crate) fn set_perf_map(&mut self, _: bool) {}
@@ -97,6 +147,10 @@ impl Backend {
 
     pub(crate) fn stencils_made(&self) -> u64 {
         0
+    }
+
+    pub(crate) fn interpreter<B>(&self, _: bool, _: bool) -> Option<Interpreter<B>> {
+        None
     }
 
     pub(crate) fn compile(&mut self, _: &FunctionSource<'_>, _: &mut Watch<'_>) -> Result<Compiled, Error> {

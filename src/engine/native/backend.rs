@@ -4,6 +4,7 @@
 
 use crate::inside::Watch;
 use crate::rules::{self, Matcher};
+use azulejo_code::interpreter::InterpreterChoice;
 use azulejo_code::watch::Dump;
 use azulejo_code::{CodeMemory, Watchers, call, emit, faults};
 use azulejo_core::error::{Error, Unsupported};
@@ -23,6 +24,7 @@ use azulejo_core::verify::Function;
 pub(crate) use azulejo_x64::Emitter as Machine;
 pub(crate) type Compiler = azulejo_code::Compiler<Machine>;
 pub(crate) type Compiled = azulejo_code::Compiled<Machine>;
+pub(crate) type Interpreter<B> = azulejo_code::Interpreter<B, Machine>;
 pub(crate) type BaselineCode = azulejo_code::baseline::BaselineCode<Machine>;
 type AdapterTarget<'a> = call::AdapterTarget<'a, <Machine as emit::Backend>::Frame>;
 
@@ -37,6 +39,7 @@ pub(crate) struct Choice {
     backtraces: bool,
     guards: bool,
     own_stencils: bool,
+    rust_interpreter: bool,
     watchers: Watchers,
 }
 
@@ -51,6 +54,7 @@ impl Default for Choice {
             backtraces: false,
             guards: false,
             own_stencils: false,
+            rust_interpreter: false,
             watchers: Watchers::default(),
         }
     }
@@ -85,6 +89,11 @@ impl Choice {
     /// Sets whether the compiler makes stencils of its own instead of sharing those of the process.
     pub(crate) fn set_own_stencils(&mut self, own: bool) {
         self.own_stencils = own;
+    }
+
+    /// Sets whether the interpreter is rustc's code, even where it could be machine code.
+    pub(crate) fn set_rust_interpreter(&mut self, rust: bool) {
+        self.rust_interpreter = rust;
     }
 
     pub(crate) fn set_debugger(&mut self, debugger: bool) {
@@ -212,6 +221,22 @@ impl Backend {
     /// Makes a compiler for another thread, if this one exists already.
     pub(crate) fn compiler_beside(&self) -> Option<Compiler> {
         self.compiler.as_ref().map(Compiler::beside)
+    }
+
+    /// The interpreter in machine code, in which loops look whether the program is to stop, and count its fuel; `None` if there is to
+    /// be none. All engines of the process share it.
+    pub(crate) fn interpreter<B: Bytecode>(&self, may_stop: bool, has_fuel: bool) -> Option<Interpreter<B>> {
+        let Choice { features, rules, tiles, checks, guards, own_stencils, .. } = self.choice;
+        // Limits count the steps of this engine's compilers.
+        if self.choice.rust_interpreter
+            || own_stencils
+            || tiles.tables.stranger(Vocabulary { extra: B::OPERATORS }).is_some()
+        {
+            return None;
+        }
+        let features = features.bits();
+        let choice = InterpreterChoice { set: tiles, features, rules, checks, guards, may_stop, has_fuel };
+        Interpreter::new(choice).ok()
     }
 
     /// Makes an adapter, by which other functions enter the code of a function.

@@ -7,7 +7,7 @@ mod backend;
 mod links;
 
 pub(super) use backend::{
-    Adapter, Backend, BaselineCode, Choice, Compiled, Compiler, Status, can_compile, can_guard,
+    Adapter, Backend, BaselineCode, Choice, Compiled, Compiler, Interpreter, Status, can_compile, can_guard,
     prepare_thread, watched,
 };
 pub(super) use links::{Links, Remote, Shared, Word};

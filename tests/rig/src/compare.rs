@@ -6,8 +6,10 @@
 use crate::case::Case;
 use crate::frame::Frame;
 use crate::home::{Home, Tiers};
+use crate::interpreted::Interpreted;
 use crate::kept::Kept;
 use crate::library::{half_of_links, links};
+use crate::machine::Op;
 use crate::minimise::minimise;
 use crate::program::Program;
 use crate::reached::{COUNTED, Reached};
@@ -17,7 +19,8 @@ use azulejo::rules::Matcher;
 use azulejo::x64::Emitter;
 use azulejo::x64::regs::*;
 use azulejo::{Error, Tier, rules};
-use azulejo_code::Compiler;
+use azulejo_code::interpreter::InterpreterChoice;
+use azulejo_code::{Compiler, Interpreter};
 use azulejo_core::check::evaluate::Outcome;
 use azulejo_core::pass::Observer;
 use azulejo_core::pass::build::{FunctionSource, Linkage};
@@ -43,6 +46,8 @@ pub struct Way {
     /// Of tiles that cost the same others are chosen.
     pub(crate) has_other_ties: bool,
     pub(crate) is_baseline: bool,
+    /// Machine code interprets it.
+    pub(crate) is_interpreted: bool,
     /// It is compiled for calls of other functions.
     pub(crate) is_called: bool,
     pub(crate) keeps_frame_pointers: bool,
@@ -73,6 +78,7 @@ pub(crate) const USUAL: Way = Way {
     has_limits: false,
     has_other_ties: false,
     is_baseline: false,
+    is_interpreted: false,
     is_called: false,
     keeps_frame_pointers: false,
     has_guards: false,
@@ -83,7 +89,7 @@ pub(crate) const USUAL: Way = Way {
 };
 
 /// All configurations.
-pub const WAYS: [Way; 24] = [
+pub const WAYS: [Way; 27] = [
     USUAL,
     Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
@@ -152,6 +158,22 @@ pub const WAYS: [Way; 24] = [
     Way { name: "optimizer for calls with guards", has_guards: true, is_called: true, ..USUAL },
     Way { name: "tiering up with guards", has_guards: true, engine: Some(Tiers::All), ..USUAL },
     Way { name: "baseline with guards", has_guards: true, is_baseline: true, ..USUAL },
+    Way { name: "interpreter in machine code", is_interpreted: true, ..USUAL },
+    Way {
+        name: "interpreter in machine code on the oldest processor with fuel",
+        is_interpreted: true,
+        has_features: false,
+        may_stop: true,
+        has_fuel: true,
+        ..USUAL
+    },
+    Way {
+        name: "interpreter in machine code with guards and without rules",
+        is_interpreted: true,
+        has_guards: true,
+        rules: &[],
+        ..USUAL
+    },
 ];
 
 /// Nonzero would stop a running program; it stays zero.
@@ -166,6 +188,30 @@ impl Way {
         Linkage { stop: self.may_stop.then_some(stop), fuel: self.has_fuel.then_some(fuel), ..functions }
     }
 
+    /// Whether machine code interprets programs.
+    pub fn is_interpreted(&self) -> bool {
+        self.is_interpreted
+    }
+
+    /// How many opcodes machine code cannot interpret.
+    pub fn without_code(&self) -> usize {
+        self.interpreter::<Emitter>().prepare_all()
+    }
+
+    /// The interpreter in machine code.
+    fn interpreter<M: Subject>(&self) -> Interpreter<Op, M> {
+        let choice = InterpreterChoice {
+            set: M::set(self),
+            features: if self.has_features { M::features() } else { 0 },
+            rules: self.rules,
+            checks: true,
+            guards: self.has_guards,
+            may_stop: self.may_stop,
+            has_fuel: self.has_fuel,
+        };
+        Interpreter::new(choice).expect("this machine runs code")
+    }
+
     fn source<'a, M: Subject>(&self, program: &'a Verified) -> FunctionSource<'a> {
         program.source(self.has_guards, self.stopping(links::<M>()))
     }
@@ -173,7 +219,8 @@ impl Way {
 
 /// Those in which graphs are compiled: bytecode is something else only to the others.
 pub fn ways_of_graphs<M: Subject>() -> impl Iterator<Item = usize> {
-    (0..M::WAYS.len()).filter(|at| !M::WAYS[*at].is_baseline && M::WAYS[*at].engine.is_none())
+    let has_graphs = |way: &Way| !way.is_baseline && !way.is_interpreted && way.engine.is_none();
+    (0..M::WAYS.len()).filter(move |at| has_graphs(&M::WAYS[*at]))
 }
 
 /// Limits that turn some passes off, do not limit others, and allow the rest a few steps.
@@ -391,6 +438,10 @@ impl<M: Subject> RigOn<M> {
     fn make(&mut self, at: usize, chaos: u64, program: &Verified) -> Result<Made<M>, Failure> {
         let way = &M::WAYS[at];
         self.compile_in(at, chaos, |to, tiles| match way.is_baseline {
+            _ if way.is_interpreted => {
+                let functions = way.stopping(links::<M>());
+                Ok(Made::Interpreted(Interpreted::new(way.interpreter(), program, functions)))
+            }
             _ if way.is_called => {
                 program.call_entry(to, way.has_guards, way.stopping(links::<M>()), tiles).map(Made::CallEntry)
             }

@@ -15,6 +15,7 @@ mod enter;
 pub mod frame;
 pub mod graphs;
 pub mod home;
+mod interpreted;
 mod kept;
 pub mod library;
 pub mod machine;

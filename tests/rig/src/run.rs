@@ -5,6 +5,7 @@
 
 use crate::frame::Frame;
 use crate::home::{Home, Running};
+use crate::interpreted::Interpreted;
 use crate::library::{self, library, program_cell, run_next};
 use crate::machine::{Op, UNIT, Vm};
 use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, N_REGISTERS, Program};
@@ -54,7 +55,7 @@ pub(crate) unsafe fn resume(
 }
 
 /// The memory that `(cu)` points to, in every program.
-fn unit() -> *const () {
+pub(crate) fn unit() -> *const () {
     (&raw const UNIT).cast()
 }
 
@@ -70,6 +71,8 @@ pub enum Made<M: Subject> {
     Baseline(BaselineCode<M>),
     /// The optimizer, for calls of other functions.
     CallEntry(Compiled<M>),
+    /// Code for each opcode, which all programs share.
+    Interpreted(Interpreted<M>),
 }
 
 impl<M: Subject> Made<M> {
@@ -78,6 +81,8 @@ impl<M: Subject> Made<M> {
         match self {
             Made::Optimized(code) | Made::CallEntry(code) => code.bytes(),
             Made::Baseline(code) => code.bytes(),
+            // It is never freed.
+            Made::Interpreted(_) => &[],
         }
     }
 }
@@ -333,6 +338,7 @@ impl Verified {
         if let Some(compiled) = compiled {
             let (entry, third) = match compiled {
                 Made::CallEntry(code) => return self.call(code, context, registers),
+                Made::Interpreted(code) => return self.run_interpreted(code, context, slots),
                 Made::Optimized(code) => (code.entry(), unit),
                 Made::Baseline(code) => (code.entry(), code.address(0)),
             };
@@ -353,6 +359,30 @@ impl Verified {
         }
         // SAFETY: as above; at an exit every register is in its slot.
         unsafe { self.interpret(context, slots, at) }
+    }
+
+    fn run_interpreted<M: Subject>(&self, code: &Interpreted<M>, context: *mut Vm, slots: *mut u64) -> End {
+        // SAFETY: the code was verified, and the frame has the slots it asks for.
+        let status = unsafe { code.run(context, slots, self.registers) };
+        match status {
+            Ok(Status::Returned(bits)) => End::Returned(bits),
+            Ok(Status::Trapped { trap, at }) => End::Trapped(trap, at),
+            // SAFETY: as above; at an exit every register is in its slot.
+            Ok(Status::Exited { at }) => unsafe { self.interpret(context, slots, at) },
+            Ok(Status::Tailed) => run_next(context),
+            Ok(other) => unreachable!("nothing is left out: {other:?}"),
+            Err(what) => End::Broke(what),
+        }
+    }
+
+    /// The bytecode, and the list that its labels are in.
+    pub(crate) fn code(&self) -> &Code<Op> {
+        &self.code
+    }
+
+    /// The slow paths that have run in code that is not optimized.
+    pub(crate) fn slow_paths(&self) -> &SlowPaths {
+        &self.slow_paths
     }
 
     /// Interprets it as the callee of another function.

@@ -107,6 +107,14 @@ impl Subject for azulejo_toy::Emitter {
         },
         Way { name: "baseline of the toy", is_baseline: true, ..OF_TOY },
         Way { name: "baseline of the toy that may be stopped", is_baseline: true, may_stop: true, ..OF_TOY },
+        Way { name: "interpreter of the toy", is_interpreted: true, ..OF_TOY },
+        Way {
+            name: "interpreter of the toy with fuel",
+            is_interpreted: true,
+            may_stop: true,
+            has_fuel: true,
+            ..OF_TOY
+        },
     ];
     const MAY_FAULT: bool = false;
 

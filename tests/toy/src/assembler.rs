@@ -37,6 +37,7 @@ impl Assembler for Emitter {
         host: FLAG,
         temp: TEMP,
         kept: KEPT,
+        interpreted: INTERPRETED,
     };
 
     fn copy_register(&mut self, to: Reg, from: Reg) {

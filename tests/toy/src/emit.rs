@@ -14,6 +14,7 @@ use azulejo_code::emit::{self, Backend, Buffer, Goal, Place, stack_offset};
 use azulejo_code::status::RawStatus;
 use azulejo_core::ir::assignment::{Loc, Move, Source};
 use azulejo_core::ir::index::Block;
+use azulejo_core::ir::interpreted::{Dispatch, Record};
 use azulejo_core::ir::status::Left;
 use azulejo_core::target::Reg;
 use azulejo_core::vocab::{Class, Op, Sig, Type};
@@ -325,6 +326,30 @@ impl Emitter {
 }
 
 impl Emitter {
+    /// Goes on to the next bytecode, or to the one at the address in a register: jumps to the code of its opcode.
+    pub(crate) fn dispatch(&mut self, to: Option<u8>, bits: i64) {
+        let Dispatch { size, growth, is_wide, has_stack } = Dispatch::of(bits as u64);
+        let [pc, record, kept] = INTERPRETED.map(Reg::number);
+        let (opcode, table) = (X0.number(), TEMP.number());
+        match to {
+            None => self.add(pc, pc, size as i64),
+            Some(to) => self.transfer(Class::Int, pc, to),
+        }
+        self.add(kept, kept, growth as i64 * 8);
+        let ty = if is_wide { Type::I16 } else { Type::I8 };
+        self.load(ty, opcode, pc, 0);
+        self.operate(Op::UCAST, Sig { from: ty, ty: Type::I64 }, opcode, [opcode, 0]);
+        self.constant(table, 3);
+        self.operate_wide(Op::SHL, X0, X0, TEMP);
+        match has_stack {
+            true => self.load(Type::I64, table, record, Record::TABLE as i64),
+            false => self.transfer(Class::Int, table, kept),
+        }
+        self.operate_wide(Op::ADD, X0, X0, TEMP);
+        self.load(Type::I64, opcode, opcode, 0);
+        self.registers(Code::JumpTo, [opcode, 0, 0]);
+    }
+
     /// An atomic operator: the address is the tile's first operand.
     pub(crate) fn atomic(&mut self, op: Op, t: &Tile<'_>) {
         self.word(Word::of(Code::Atomic, [t.out(), t.reg(0), t.reg(1)]).operator(op).typed(t.sig));

@@ -12,7 +12,7 @@ use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::vocab::{Class, Op, Type};
 
 /// The saved registers, in their order from the top of the frame down.
-pub(crate) const SAVE_ORDER: [Reg; 6] = [LINK, X5, X6, X7, F6, F7];
+pub(crate) const SAVE_ORDER: [Reg; 9] = [LINK, X5, X6, X7, F6, F7, I0, I1, I2];
 
 /// A function's frame on the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -27,5 +27,6 @@ pub static MACHINE: Machine = Machine {
         all: &REGISTERS,
         but_frame_pointer: &STENCIL_REGISTERS,
         for_stencils: [&STENCIL_REGISTERS, &STENCIL_REGISTERS],
+        for_interpreters: Some(&REGISTERS),
     },
 };

@@ -4,6 +4,7 @@ use crate::instruction::{Code, Word};
 use crate::regs::*;
 use azulejo_code::emit::leave::*;
 use azulejo_code::emit::leave_with_state;
+use azulejo_core::ir::interpreted::Field;
 use azulejo_core::vocab::{Class, Op, Sig, Type};
 use azulejo_macros::{tile, tileset};
 
@@ -187,6 +188,21 @@ tile! {
     continue_with: (continue_with.$t:int reg reg reg $exit) -> void, 1, fixed(0 = x5), fixed(1 = x6), fixed(2 = x0) => |cx, t| continue_at(cx, t.imm(0)),
     continue_with_float: (continue_with.$t:float reg reg num $exit) -> void, 1, fixed(0 = x5), fixed(1 = x6), fixed(2 = f0) => |cx, t| continue_at(cx, t.imm(0)),
     continue_to: (continue_to reg reg reg) -> void, 1, fixed(0 = x5), fixed(1 = x6) => |cx, t| cx.registers(Code::JumpTo, [t.reg(2), 0, 0]),
+    // interpreted opcodes: operands in the bytecode, and what is kept in registers of their own
+    field: (field $o) -> reg, 4 => |cx, t| {
+        let Field { offset, ty, is_signed } = Field::of(t.imm(0) as u64);
+        cx.load(ty, t.out(), I0.number(), offset as i64);
+        if ty != Type::I64 {
+            let op = if is_signed { Op::SCAST } else { Op::UCAST };
+            cx.operate(op, Sig { from: ty, ty: Type::I64 }, t.out(), [t.out(), 0]);
+        }
+    },
+    record: (record $o) -> reg, 4 => |cx, t| cx.load(Type::I64, t.out(), I1.number(), t.imm(0)),
+    kept_pc: (kept_pc) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), I0.number()),
+    kept_top: (kept_top) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), I2.number()),
+    dispatch: (dispatch reg reg $d) -> void, 1, fixed(0 = x5), fixed(1 = x6) => |cx, t| cx.dispatch(None, t.imm(0)),
+    dispatch_to: (dispatch_to reg reg reg $d) -> void, 1, fixed(0 = x5), fixed(1 = x6) => |cx, t| cx.dispatch(Some(t.reg(2)), t.imm(0)),
+    leave_at: (leave_at reg) -> void, 3, fixed(0 = x1) => |cx, t| { let _ = t; leave_at(cx) },
     // calls: the allocator has put everything in place
     call: (call.$t:int $f) -> reg, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
     call_reg: (call.$t:int reg) -> reg, 20 => |cx, t| cx.registers(Code::Call, [t.reg(0), 0, 0]),

@@ -5,11 +5,13 @@
 //! steps, plus the block parameters.
 //!
 //! Templates are linked in one place: [`link`] walks the steps of a template, and asks an implementation of
-//! [`link::Operands`] for the meaning of its operands and of control leaving the template. There are two implementations:
+//! [`link::Operands`] for the meaning of its operands and of control leaving the template. There are three implementations:
 //!
 //! - [`values`], for whole functions: the bytecode is known, and VM registers become values. [`function`] links the templates
 //!   of successive bytecodes.
 //! - [`holes`], for the stencil of one opcode: VM registers are slots, and each operand is a hole.
+//! - [`interpreted`](mod@interpreted), for the code that interprets one opcode: VM registers are slots, and each operand is read from
+//!   the bytecode.
 //!
 //! In a whole function, [`liveness`] finds the registers that each block needs, and [`registers`] carries their values
 //! along every edge. Where different values meet, a block gets a parameter; a loop's head gets one for each register that
@@ -27,6 +29,7 @@ mod decode;
 mod function;
 mod guard;
 mod holes;
+mod interpreted;
 mod invoke;
 mod known_kinds;
 mod leave;
@@ -38,6 +41,7 @@ mod stencil;
 mod values;
 
 pub use call_entry::CallEntry;
+pub use interpreted::{InterpretRequest, interpreted};
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 
