@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let engine = Engine::<Op>::new();
-    let count = engine.define("count", count(), 2)?;
+    engine.define("count", count(), 2)?;
     let call = vec![Op::Call { dst: 0.into(), function: Imm(0), a: 0.into() }, Op::Return { a: 0.into() }];
     let call = engine.define("call", call, 1)?;
     let before = memory();

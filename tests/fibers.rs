@@ -725,3 +725,105 @@ fn a_hundred_thousand_fibers_fit_in_two_gibibytes() {
     eprintln!("{left} bytes when they are gone");
     assert!(left < 64 << 20, "{left}");
 }
+
+#[test]
+fn stacks_of_any_size_are_asked_for() {
+    let count = |engine: &Engine<Op>| engine.define("count", counter(3), 3).expect("it is right");
+    for (bytes, slots) in
+        [(usize::MAX, 10), (10, usize::MAX), (usize::MAX / 2, usize::MAX / 2), (1 << 60, 10)]
+    {
+        let engine: Engine<Op> = Engine::<Op>::builder().fiber_stack(bytes, slots).build();
+        let count = count(&engine);
+        assert_eq!(engine.fiber(count, ()).err(), Some(Error::OutOfFiberStacks));
+        assert_eq!(engine.fibers(), 0);
+    }
+    let mut vm = Vm::default();
+    for (slots, expected) in [(2, Err(Error::StackOverflow)), (3, Ok(Resumed::Suspended(0)))] {
+        let engine: Engine<Op> = Engine::<Op>::builder().fiber_stack(20_000, slots).build();
+        let count = count(&engine);
+        let mut fiber = engine.fiber(count, ()).expect("there is a stack");
+        assert_eq!(fiber.resume(&mut vm, 0), expected);
+    }
+    // A large one is used to its end.
+    let engine: Engine<Op> = Engine::<Op>::builder().fiber_stack(64 << 20, 1 << 20).build();
+    let deep = engine.define("deep", deep(), 3).expect("it is right");
+    let mut fiber = engine.fiber(deep, (10_000i64,)).expect("there is a stack");
+    assert_eq!(suspended(fiber.resume(&mut vm, 0)), 0);
+    let mut fiber = engine.fiber(deep, (i64::MAX,)).expect("there is a stack");
+    assert_eq!(fiber.resume(&mut vm, 0), Err(Error::StackOverflow));
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let engine = Engine::<Op>::new();
+    let count = engine.define("count", counter(3), 3).expect("it is right");
+    let mut vm = Vm::default();
+    // More arguments than registers are found when the fiber starts.
+    let mut fiber = engine.fiber(count, (0i64, 0i64, 0i64, 0i64)).expect("there is a stack");
+    assert_eq!(fiber.resume(&mut vm, 0), Err(Error::TooManyArguments { given: 4, most: 3 }));
+    assert!(fiber.has_ended());
+    // A function that was removed in the meantime goes on, and is not started again.
+    let mut fiber = engine.fiber(count, ()).expect("there is a stack");
+    let mut late = engine.fiber(count, ()).expect("there is a stack");
+    assert_eq!(suspended(fiber.resume(&mut vm, 0)), 0);
+    engine.remove(count).expect("it is the engine's");
+    assert_eq!(suspended(fiber.resume(&mut vm, 0)), 1);
+    assert_eq!(late.resume(&mut vm, 0), Err(Error::Removed));
+    let texts =
+        [Error::FiberEnded, Error::OtherContext, Error::OutOfFiberStacks].map(|error| error.to_string());
+    assert!(texts.iter().all(|text| text.contains("fiber")), "{texts:?}");
+    let refused = Error::Trap { trap: Trap::AcrossRust, at: 7 };
+    assert_eq!(refused.to_string(), "bytecode 7: suspended across a call that a Rust function made");
+}
+
+/// Makes fibers, resumes them, drops them and throws code away, in any order.
+#[test]
+fn fibers_in_any_order_do_what_calls_do() {
+    let mut state = 1u64;
+    let mut random = move |below: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    for (name, builder) in ways() {
+        let engine: Rc<Engine<Op>> = Rc::new(builder.code_bytes(16 << 10).build());
+        let deep = engine.define("deep", deep(), 3).expect("it is right");
+        let count = engine.define("count", counter(40), 3).expect("it is right");
+        let mut vm = Vm::default();
+        // Each with what it yields next, its last number, what it was told in all, and whether it counts down the stack.
+        let mut fibers: Vec<(Fiber<'_, Op>, i64, i64, i64)> = Vec::new();
+        for _ in 0..if cfg!(debug_assertions) { 1500 } else { 20_000 } {
+            match random(16) {
+                0 | 1 if fibers.len() < 50 => {
+                    let (function, last) =
+                        if random(2) == 0 { (deep, random(30) as i64) } else { (count, 39) };
+                    let first = if function == deep { last } else { 0 };
+                    let fiber = engine.fiber(function, (first,)).expect("there is a stack");
+                    fibers.push((fiber, 0, last, 0));
+                }
+                2 if !fibers.is_empty() => drop(fibers.swap_remove(random(fibers.len() as u64) as usize)),
+                3 if random(4) == 0 => engine.discard(deep).expect("it is the engine's"),
+                4 if random(4) == 0 => engine.discard(count).expect("it is the engine's"),
+                5 if random(4) == 0 => {
+                    let _ = engine.compile(if random(2) == 0 { deep } else { count });
+                }
+                _ if !fibers.is_empty() => {
+                    let at = random(fibers.len() as u64) as usize;
+                    let (fiber, next, last, sum) = &mut fibers[at];
+                    let told = random(1000) as i64;
+                    *sum += if *next > 0 { told } else { 0 };
+                    let resumed = fiber.resume(&mut vm, told as u64);
+                    if *next <= *last {
+                        assert_eq!(suspended(resumed), *next, "{name}");
+                        *next += 1;
+                    } else {
+                        assert_eq!(resumed, Ok(Resumed::Returned(*sum as u64)), "{name}");
+                        drop(fibers.swap_remove(at));
+                    }
+                }
+                _ => {}
+            }
+        }
+        drop(fibers);
+        assert_eq!(engine.fibers(), 0, "{name}");
+    }
+}

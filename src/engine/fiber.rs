@@ -97,6 +97,8 @@ pub enum Resumed {
 pub struct Fiber<'e, B: Bytecode> {
     /// `None` once the stack was given back.
     coroutine: Option<Coroutine<Wake, u64, Result<u64, Error>>>,
+    /// Whether it has started and not ended.
+    is_suspended: bool,
     state: Rc<State>,
     function: FunctionId,
     /// The last field: the engine must outlive all others.
@@ -308,7 +310,7 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
                 engine.run(function, context, &*slots, Tier::Optimizer)
             })
         };
-        Ok(Fiber { coroutine: Some(coroutine), state, function, engine })
+        Ok(Fiber { coroutine: Some(coroutine), is_suspended: false, state, function, engine })
     }
 
     /// Runs the fiber until it ends or is suspended. The value is what [`suspend`](crate::suspend) returns in the fiber; the first
@@ -349,33 +351,57 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
     /// # }
     /// # Ok::<(), Error>(())
     /// ```
+    // Inlined, so that no return follows a switch: the processor would predict it wrong, since it has seen the call on another
+    // stack. That takes longer than all else here.
+    #[inline(always)]
     pub fn resume(&mut self, context: &mut B::Context, value: u64) -> Result<Resumed, Error> {
-        let Some(coroutine) = self.coroutine.as_mut().filter(|coroutine| !coroutine.done()) else {
-            return Err(Error::FiberEnded);
-        };
         // Exposed, because the fiber keeps only the address: each time it gets the right to use the context anew.
         let context = ptr::from_mut(context).expose_provenance();
-        if !coroutine.started() {
-            self.engine.make_known(self.function)?;
-            self.state.context.set(context);
-            self.engine.keep_functions();
-            // SAFETY: the state is kept until the fiber has ended, and is removed then.
-            unsafe { self.engine.stack.add(&self.state.frames) };
-        } else if context != self.state.context.get() && size_of::<B::Context>() > 0 {
-            return Err(Error::OtherContext);
+        let is_other = || context != self.state.context.get() && size_of::<B::Context>() > 0;
+        if !self.is_suspended || is_other() {
+            self.start(context)?;
         }
+        let coroutine = self.coroutine.as_mut().expect("it has started and not ended");
         let switched = Switched::to(&self.state, &self.engine);
+        // A panic leaves it at that.
+        self.is_suspended = false;
         let result = coroutine.resume(Wake::With(value));
         drop(switched);
         match result {
-            CoroutineResult::Yield(value) => Ok(Resumed::Suspended(value)),
-            CoroutineResult::Return(result) => {
-                self.end();
-                self.engine.end_failures();
-                self.engine.has_stopped(&result);
-                result.map(Resumed::Returned)
+            CoroutineResult::Yield(value) => {
+                self.is_suspended = true;
+                Ok(Resumed::Suspended(value))
+            }
+            CoroutineResult::Return(result) => self.end_with(result),
+        }
+    }
+
+    /// Prepares the fiber for its start; an error if it was started before.
+    #[cold]
+    #[inline(never)]
+    fn start(&self, context: usize) -> Result<(), Error> {
+        match &self.coroutine {
+            Some(coroutine) if coroutine.done() => Err(Error::FiberEnded),
+            None => Err(Error::FiberEnded),
+            Some(coroutine) if coroutine.started() => Err(Error::OtherContext),
+            Some(_) => {
+                self.engine.make_known(self.function)?;
+                self.state.context.set(context);
+                self.engine.keep_functions();
+                // SAFETY: the state is kept until the fiber has ended, and is removed then.
+                unsafe { self.engine.stack.add(&self.state.frames) };
+                Ok(())
             }
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_with(&mut self, result: Result<u64, Error>) -> Result<Resumed, Error> {
+        self.end();
+        self.engine.end_failures();
+        self.engine.has_stopped(&result);
+        result.map(Resumed::Returned)
     }
 
     /// Whether the fiber has ended: its function has returned, failed or panicked.

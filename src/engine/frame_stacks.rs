@@ -38,6 +38,7 @@ impl FrameStacks {
     /// # Safety
     ///
     /// The stack must be kept, where it is, until another one becomes the current one.
+    #[inline(always)]
     pub(super) unsafe fn switch_to(&self, stack: Option<NonNull<FrameStack>>) -> Option<NonNull<FrameStack>> {
         self.current.replace(stack)
     }
@@ -82,6 +83,7 @@ impl FrameStacks {
     }
 
     /// The lowest address that the machine's stack may reach.
+    #[inline(always)]
     pub(super) fn lowest(&self) -> usize {
         self.current().lowest()
     }

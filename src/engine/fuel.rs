@@ -77,6 +77,7 @@ impl Tank {
 
     /// Lets another stack of interpreted functions take fuel from now on: the portion of its innermost one, null if it has none.
     /// Returns that of the one before, whose unused fuel is taken back.
+    #[inline]
     pub(super) fn switch(&self, to: *const Portion) -> *const Portion {
         self.take_back();
         self.lent.replace(to)

@@ -193,6 +193,7 @@ suspended_with!(i64 u64 ptr);
 /// assert_eq!(outside, Err(Error::Trap { trap: Trap::NotInFiber, at: 0 }));
 /// # Ok::<(), Error>(())
 /// ```
+#[inline(always)]
 pub fn suspend(value: Suspension<'_>) -> Result<u64, Trap> {
     let Suspension { value, .. } = value;
     let (running, calls) = THREAD.with(|thread| (thread.running.get(), thread.calls.get()));

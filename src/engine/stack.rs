@@ -26,7 +26,7 @@ const IS_LARGE: usize = 8;
 const TO_COMPILE: usize = if cfg!(debug_assertions) { 192 << 10 } else { 64 << 10 };
 
 /// How many words after the last frame can be read.
-const MARGIN: usize = 8;
+pub(crate) const MARGIN: usize = 8;
 
 /// Memory for frames.
 #[derive(Debug)]
@@ -72,11 +72,6 @@ pub(crate) fn with_room(bytes: usize) -> usize {
     bytes.saturating_add((bytes / (IS_LARGE - 1)).clamp(ROOM, MUCH_ROOM))
 }
 
-/// How many bytes of memory frames with this many slots take.
-pub(crate) fn bytes_of_slots(capacity: usize) -> usize {
-    capacity.saturating_add(MARGIN).saturating_mul(size_of::<u64>())
-}
-
 /// An address close to the stack pointer.
 #[inline(always)]
 pub(crate) fn here() -> usize {
@@ -104,7 +99,7 @@ impl FrameStack {
         stack
     }
 
-    /// Frames in memory that belongs to somebody else: [`bytes_of_slots`] at this address. Only whoever takes frames uses it.
+    /// Frames in memory that belongs to somebody else: as many slots at this address, and [`MARGIN`] more. Only whoever takes frames uses it.
     pub(crate) fn over(slots: *mut u64, capacity: usize, native_limit: usize) -> FrameStack {
         FrameStack {
             slots,

@@ -9,7 +9,7 @@
 //! A page that is protected by itself splits a mapping, and Linux allows a process 65,530 of them. From Linux 6.13 on pages may be
 //! guarded without that. Elsewhere a program may have about 32,000 fibers at once, or has to raise `vm.max_map_count`.
 
-use super::stack::{FrameStack, bytes_of_slots, with_room};
+use super::stack::{FrameStack, with_room};
 use crate::Error;
 use corosensei::stack::{Stack, StackPointer};
 use std::cell::{Cell, RefCell};
@@ -123,6 +123,7 @@ impl FiberStack {
 #[cfg(unix)]
 mod system {
     use super::*;
+    use crate::engine::stack::MARGIN;
     use crate::memory::page_size;
     use libc::{MAP_ANON, MAP_FAILED, MAP_PRIVATE, PROT_NONE, PROT_READ, PROT_WRITE};
 
@@ -143,6 +144,11 @@ mod system {
         guard: usize,
         /// Where the machine's stack starts to grow down, and the frames to grow up.
         base: StackPointer,
+    }
+
+    /// How many bytes of memory frames with this many slots take.
+    fn bytes_of_slots(n_slots: usize) -> usize {
+        n_slots.saturating_add(MARGIN).saturating_mul(size_of::<u64>())
     }
 
     impl Parts {
@@ -247,18 +253,86 @@ mod system {
 
     /// Makes every access to this page fault. Returns whether that was possible.
     fn guard(page: usize) -> bool {
-        let page: *mut libc::c_void = std::ptr::with_exposed_provenance_mut(page);
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        {
-            /// `MADV_GUARD_INSTALL`, which the C library's headers do not have everywhere.
-            const INSTALL_GUARD: libc::c_int = 102;
-            // SAFETY: the page belongs to a stack that nobody has yet. A system that does not know the number refuses.
-            if unsafe { libc::madvise(page, page_size(), INSTALL_GUARD) } == 0 {
-                return true;
+        mark(page) || protect(page)
+    }
+
+    /// Guards a page without splitting its mapping, where the system can.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn mark(page: usize) -> bool {
+        /// `MADV_GUARD_INSTALL`, which not every C library's headers have.
+        const INSTALL_GUARD: libc::c_int = 102;
+        // SAFETY: the page belongs to a stack that nobody has yet. A system that does not know the number refuses.
+        unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(page), page_size(), INSTALL_GUARD) == 0 }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn mark(_: usize) -> bool {
+        false
+    }
+
+    /// Guards a page with a mapping of its own.
+    fn protect(page: usize) -> bool {
+        // SAFETY: the page belongs to a stack that nobody has yet.
+        unsafe { libc::mprotect(std::ptr::with_exposed_provenance_mut(page), page_size(), PROT_NONE) == 0 }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// Whether the system can read the byte at an address: it tells, where we would fault.
+        fn is_readable(address: usize) -> bool {
+            let mut ends = [0; 2];
+            // SAFETY: the array has room for both ends of the pipe, which are closed below.
+            unsafe {
+                assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+                let written = libc::write(ends[1], std::ptr::with_exposed_provenance(address), 1);
+                ends.iter().for_each(|end| assert_eq!(libc::close(*end), 0));
+                written == 1
             }
         }
-        // SAFETY: as above.
-        unsafe { libc::mprotect(page, page_size(), PROT_NONE) == 0 }
+
+        #[test]
+        fn stacks_are_apart_and_end_in_a_guard() {
+            let pool = StackPool::new(10_000, 1000);
+            let stacks: Vec<_> = (0..2 * WARM).map(|_| pool.take().expect("there is memory")).collect();
+            assert_eq!(pool.in_use(), 2 * WARM);
+            let mut addresses: Vec<_> = stacks.iter().map(FiberStack::addresses).collect();
+            for (stack, addresses) in stacks.iter().zip(&addresses) {
+                let guard = stack.limit().get();
+                assert!(addresses.len() >= 10_000 && stack.base().get() == addresses.end);
+                assert!(is_readable(addresses.start) && is_readable(addresses.end - 1));
+                assert!(is_readable(addresses.end + bytes_of_slots(1000) - 1));
+                assert!(!is_readable(guard) && !is_readable(guard + page_size() - 1));
+                assert!(is_readable(guard + page_size()));
+            }
+            addresses.sort_by_key(|addresses| addresses.start);
+            assert!(addresses.is_sorted_by(|one, next| one.end + bytes_of_slots(1000) <= next.start));
+            // Half of the stacks keep their memory, and all their guards.
+            for (stack, addresses) in stacks.iter().zip(&addresses) {
+                let last = std::ptr::with_exposed_provenance_mut::<u8>(addresses.end - 1);
+                // SAFETY: nobody else has the stack.
+                unsafe { last.write(stack.limit().get() as u8 | 1) };
+            }
+            stacks.into_iter().for_each(|stack| pool.give_back(stack));
+            let last = |addresses: &Range<usize>| {
+                // SAFETY: the pool has the memory.
+                unsafe { std::ptr::with_exposed_provenance::<u8>(addresses.end - 1).read() }
+            };
+            let is_kept = addresses.iter().filter(|addresses| last(addresses) != 0).count();
+            assert!(is_kept == WARM || !cfg!(target_os = "linux"), "{is_kept}");
+            let guards = addresses.iter().map(|addresses| addresses.start.next_multiple_of(page_size()));
+            assert!(guards.into_iter().all(|start| !is_readable(start - page_size() - 1)));
+            assert_eq!((pool.in_use(), pool.cold.borrow().len()), (0, WARM));
+        }
+
+        #[test]
+        fn a_page_is_guarded_by_a_mapping_of_its_own_too() {
+            let piece = Piece::new(3 * page_size()).expect("there is memory");
+            let middle = piece.start + page_size();
+            assert!(is_readable(middle) && protect(middle) && !is_readable(middle));
+            assert!(is_readable(middle - 1) && is_readable(middle + page_size()));
+        }
     }
 }
 
@@ -267,24 +341,31 @@ mod system {
     use super::*;
     use corosensei::stack::{DefaultStack, StackTebFields};
 
-    pub(super) type Memory = DefaultStack;
+    /// What the system calls a stack.
+    pub(super) struct Memory(DefaultStack);
+
+    impl std::fmt::Debug for Memory {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.debug_tuple("Memory").field(&self.0.base()).finish()
+        }
+    }
 
     // SAFETY: the system's stacks have guard pages, and `with_room` makes none smaller than it may be.
     unsafe impl Stack for FiberStack {
         fn base(&self) -> StackPointer {
-            self.memory.base()
+            self.memory.0.base()
         }
 
         fn limit(&self) -> StackPointer {
-            self.memory.limit()
+            self.memory.0.limit()
         }
 
         fn teb_fields(&self) -> StackTebFields {
-            self.memory.teb_fields()
+            self.memory.0.teb_fields()
         }
 
         fn update_teb_fields(&mut self, stack_limit: usize, guaranteed_stack_bytes: usize) {
-            self.memory.update_teb_fields(stack_limit, guaranteed_stack_bytes);
+            self.memory.0.update_teb_fields(stack_limit, guaranteed_stack_bytes);
         }
     }
 
@@ -303,7 +384,10 @@ mod system {
 
     impl Source {
         pub(super) fn make(&self, parts: Parts) -> Option<FiberStack> {
-            Some(FiberStack { parts, memory: DefaultStack::new(parts.machine).ok()? })
+            // More than this is not even to be computed with.
+            let bytes = parts.machine;
+            let stack = (bytes <= isize::MAX as usize).then(|| DefaultStack::new(bytes).ok())??;
+            Some(FiberStack { parts, memory: Memory(stack) })
         }
     }
 }
