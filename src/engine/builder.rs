@@ -35,8 +35,8 @@ use std::path::Path;
 pub struct Builder {
     stack_slots: usize,
     native_stack: usize,
-    fiber_stack: usize,
-    fiber_slots: usize,
+    /// In bytes, and in slots.
+    pub(super) fiber_stack: (usize, usize),
     code_bytes: usize,
     machine: native::Choice,
     tiers: Tiers,
@@ -53,9 +53,7 @@ impl Default for Builder {
         Builder {
             stack_slots: 1 << 20,
             native_stack: 1 << 20,
-            // What rustc has not optimized takes several times as much.
-            fiber_stack: if cfg!(debug_assertions) { 896 << 10 } else { 192 << 10 },
-            fiber_slots: 4096,
+            fiber_stack: super::fiber::STACK,
             code_bytes: 64 << 20,
             machine: native::Choice::default(),
             tiers: Tiers::default(),
@@ -113,37 +111,6 @@ impl Builder {
     /// ```
     pub fn native_stack(mut self, bytes: usize) -> Self {
         self.native_stack = bytes;
-        self
-    }
-
-    /// Sets how many bytes of its own machine stack the calls of a [fiber](Engine::fiber) may use (by default 192 KiB, and 896 KiB in
-    /// debug builds), and how many VM registers they may have together (by default 4096). Functions of Rust have
-    /// 64 KiB more (128 KiB in debug builds). The system gives memory only for what was used once, and that in pages.
-    ///
-    /// ```
-    /// # use azulejo::prelude::*;
-    /// #[derive(Bytecode, Clone, Copy, Debug)]
-    /// enum Op {
-    ///     Call { dst: Out<i64>, function: Imm<u32>, a: In<i64> },
-    ///     Return { a: In<i64> },
-    /// }
-    /// template! {
-    ///     Op::Call   => (invoke $function (arglist $a) i64)
-    ///     Op::Return => (return $a)
-    /// }
-    ///
-    /// // Function 0 calls itself for ever.
-    /// let code = vec![Op::Call { dst: 0.into(), function: Imm(0), a: 0.into() }, Op::Return { a: 0.into() }];
-    /// let engine: Engine<Op> = Engine::<Op>::builder().fiber_stack(100_000, 1000).build();
-    /// let endless = engine.define("endless", code, 1)?;
-    /// # if azulejo::can_switch() {
-    /// let mut fiber = engine.fiber(endless, (7i64,))?;
-    /// assert_eq!(fiber.resume(&mut (), 0), Err(Error::StackOverflow));
-    /// # }
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn fiber_stack(mut self, bytes: usize, slots: usize) -> Self {
-        (self.fiber_stack, self.fiber_slots) = (bytes, slots);
         self
     }
 
@@ -611,7 +578,7 @@ impl Builder {
             trace: self.backtraces.then(RefCell::default),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStacks::new(FrameStack::new(self.stack_slots, self.native_stack)),
-            fiber_stacks: StackPool::new(self.fiber_stack, self.fiber_slots),
+            fiber_stacks: StackPool::new(self.fiber_stack),
             remote: links.remote(),
             may_stop: Cell::new(false),
             tank,

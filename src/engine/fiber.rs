@@ -17,7 +17,7 @@ use super::stack::FrameStack;
 use super::stacks::{CAN_SWITCH, Coroutine, CoroutineResult, FiberStack, coroutine};
 use super::tiers::Tier;
 use super::value::Args;
-use super::{Engine, fuel};
+use super::{Builder, Engine, fuel};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use std::cell::Cell;
@@ -25,6 +25,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
+
+/// What a fiber's stack has unless the builder is told: bytes, and slots. What rustc has not optimized takes several times as many.
+pub(super) const STACK: (usize, usize) = (if cfg!(debug_assertions) { 896 << 10 } else { 192 << 10 }, 4096);
 
 /// Whether this machine has fibers: those with Unix on x86-64, AArch64 or 64-bit RISC-V do, and Windows on x86-64.
 ///
@@ -181,6 +184,39 @@ impl<B: Bytecode> Drop for Detour<'_, B> {
         unsafe { self.engine.stack.switch_to(self.before) };
         self.engine.stack.remove(&self.frames);
         self.engine.tell_lowest();
+    }
+}
+
+impl Builder {
+    /// Sets how many bytes of its own machine stack the calls of a [fiber](Engine::fiber) may use (by default 192 KiB, and 896 KiB in
+    /// debug builds), and how many VM registers they may have together (by default 4096). Functions of Rust have
+    /// 64 KiB more (128 KiB in debug builds). The system gives memory only for what was used once, and that in pages.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// enum Op {
+    ///     Call { dst: Out<i64>, function: Imm<u32>, a: In<i64> },
+    ///     Return { a: In<i64> },
+    /// }
+    /// template! {
+    ///     Op::Call   => (invoke $function (arglist $a) i64)
+    ///     Op::Return => (return $a)
+    /// }
+    ///
+    /// // Function 0 calls itself for ever.
+    /// let code = vec![Op::Call { dst: 0.into(), function: Imm(0), a: 0.into() }, Op::Return { a: 0.into() }];
+    /// let engine: Engine<Op> = Engine::<Op>::builder().fiber_stack(100_000, 1000).build();
+    /// let endless = engine.define("endless", code, 1)?;
+    /// # if azulejo::can_switch() {
+    /// let mut fiber = engine.fiber(endless, (7i64,))?;
+    /// assert_eq!(fiber.resume(&mut (), 0), Err(Error::StackOverflow));
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn fiber_stack(mut self, bytes: usize, slots: usize) -> Self {
+        self.fiber_stack = (bytes, slots);
+        self
     }
 }
 

@@ -138,7 +138,27 @@ impl Running {
     }
 }
 
-/// The value that a program passes to [`suspend`]. Only templates make it.
+/// The value that a program passes to [`suspend`]. Only templates make it, of an `i64`, a `u64` or a `ptr`.
+///
+/// ```
+/// use azulejo::prelude::*;
+/// use azulejo::suspend;
+///
+/// #[derive(Bytecode, Clone, Copy, Debug)]
+/// enum Op {
+///     Yield { a: In<i64> },
+///     Return,
+/// }
+/// template! {
+///     Op::Yield  => (discard (call throws suspend (arglist (carg $a i64)) u64))
+///     Op::Return => (return)
+/// }
+/// # let engine = Engine::<Op>::new();
+/// # let code = vec![Op::Yield { a: 0.into() }, Op::Return];
+/// # let function = engine.define("yield", code, 1)?;
+/// # assert_eq!(engine.call::<_, ()>(function, &mut (), ()), Err(Error::Trap { trap: Trap::NotInFiber, at: 0 }));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Suspension<'call> {
     value: u64,
@@ -159,7 +179,7 @@ macro_rules! suspended_with {
         }
     )*};
 }
-suspended_with!(i64 u64 ptr);
+suspended_with!(i64 u64 ptr trusted);
 
 /// Suspends the fiber that runs: its [`resume`](crate::Fiber::resume) returns this value, and the next one's value is what this
 /// function returns. Only templates can call it.
@@ -220,13 +240,13 @@ impl Drop for Away {
 }
 
 /// A closure that runs on this very thread, although on another stack.
-struct Job<'a>(&'a mut dyn FnMut());
+struct Errand<'a>(&'a mut dyn FnMut());
 
 // SAFETY: it does not leave the thread. What the bound is to prevent, that a fiber is suspended by code that runs on its parent's
 // stack, `suspend` refuses: no fiber runs meanwhile.
-unsafe impl Send for Job<'_> {}
+unsafe impl Send for Errand<'_> {}
 
-impl Job<'_> {
+impl Errand<'_> {
     fn run(self) {
         (self.0)();
     }
@@ -255,7 +275,7 @@ fn climb(running: *const Running, job: &mut dyn FnMut()) {
         None => job(),
         Some(running) => {
             let mut next = || climb(running.parent.get(), job);
-            let next = Job(&mut next);
+            let next = Errand(&mut next);
             // SAFETY: the fiber has started, and runs on the stack that this runs on.
             unsafe { &*running.yielder.get() }.on_parent_stack(move || next.run());
         }

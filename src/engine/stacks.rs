@@ -60,7 +60,7 @@ pub(crate) struct StackPool {
 
 impl StackPool {
     /// Stacks of which calls of bytecode can use this many bytes, with this many slots for VM registers.
-    pub(crate) fn new(bytes: usize, n_slots: usize) -> StackPool {
+    pub(crate) fn new((bytes, n_slots): (usize, usize)) -> StackPool {
         StackPool {
             parts: Parts { machine: with_room(bytes), n_slots },
             source: system::Source::default(),
@@ -294,7 +294,7 @@ mod system {
 
         #[test]
         fn stacks_are_apart_and_end_in_a_guard() {
-            let pool = StackPool::new(10_000, 1000);
+            let pool = StackPool::new((10_000, 1000));
             let stacks: Vec<_> = (0..2 * WARM).map(|_| pool.take().expect("there is memory")).collect();
             assert_eq!(pool.in_use(), 2 * WARM);
             let mut addresses: Vec<_> = stacks.iter().map(FiberStack::addresses).collect();

@@ -69,7 +69,7 @@ pub(crate) const CAN_SWITCH: bool = false;
 pub(crate) struct StackPool;
 
 impl StackPool {
-    pub(crate) fn new(_: usize, _: usize) -> StackPool {
+    pub(crate) fn new(_: (usize, usize)) -> StackPool {
         StackPool
     }
 
