@@ -249,6 +249,8 @@ fn code_that_no_fiber_is_in_is_freed_while_others_wait() {
     let engine = Rc::new(engine);
     let mut vm = Vm { engine: Some(Rc::clone(&engine)), callee: Some(constant), ..Vm::default() };
     vm.fibers.push(engine.owned_fiber(discards, ()).expect("there is a stack"));
+    // What is compiled in a fiber leaves it for that time; this one is left by nothing but its suspension.
+    engine.compile(count).expect("there is room");
     let mut waiting = engine.owned_fiber(count, (0i64,)).expect("there is a stack");
     suspended(waiting.resume(&mut vm, 0));
     let mut resuming = engine.owned_fiber(resume, ()).expect("there is a stack");
@@ -263,4 +265,40 @@ fn code_that_no_fiber_is_in_is_freed_while_others_wait() {
             _ => assert!(used <= most, "{used} bytes in round {round}, {most} before"),
         }
     }
+}
+
+/// A fiber throws away the code of the one that resumed it, and of the call that resumed that.
+#[test]
+fn code_is_kept_while_it_waits_for_a_fiber() {
+    in_all_ways(|name, engine| {
+        let inner = vec![
+            Op::Yield { dst: 1.into(), a: 0.into() },
+            Op::Discard,
+            Op::AddConst { dst: 0.into(), a: 0.into(), k: Imm(1) },
+            Op::Jump(Label(0)),
+        ];
+        let inner = engine.define("inner", inner, 2).expect("it is right");
+        // Resumes the fiber of its argument.
+        let relay = vec![
+            Op::Resume { dst: 1.into(), fiber: 0.into(), a: 1.into() },
+            Op::AddConst { dst: 1.into(), a: 1.into(), k: Imm(1) },
+            Op::Return { a: 1.into() },
+        ];
+        let relay = engine.define("relay", relay, 2).expect("it is right");
+        let call = engine.define("call", endless_from(relay.number()), 1).expect("it is right");
+        let outer = vec![
+            Op::Call { dst: 1.into(), function: Imm(relay.number()), args: regs(0, 1) },
+            Op::Yield { dst: 2.into(), a: 1.into() },
+            Op::Jump(Label(0)),
+        ];
+        let outer = engine.define("outer", outer, 3).expect("it is right");
+        let mut vm =
+            Vm { engine: Some(Rc::clone(&engine)), callee: Some(relay), fillers: 2, ..Vm::default() };
+        vm.fibers.push(engine.owned_fiber(inner, (0i64,)).expect("there is a stack"));
+        // It resumes the fiber at 0, which is in front of it once it was taken out.
+        vm.fibers.push(engine.owned_fiber(outer, (0i64,)).expect("there is a stack"));
+        for n in 0..100 {
+            assert_eq!(engine.call::<_, i64>(call, &mut vm, (1i64,)), Ok(n + 2), "{name}");
+        }
+    });
 }
