@@ -48,6 +48,12 @@ pub enum Error {
     UnknownFunction,
     /// The function was removed.
     Removed,
+    /// The fiber was resumed after its end.
+    FiberEnded,
+    /// The fiber was resumed with another context than the one that it was started with.
+    OtherContext,
+    /// The system has no memory for the stack of another fiber, or does not allow as many mappings.
+    OutOfFiberStacks,
     /// The supplier of the function's bytecode returned none, or asked for the function while making it.
     NotMade,
     /// The function has no machine code.
@@ -120,6 +126,9 @@ impl fmt::Display for Error {
             }
             Error::UnknownFunction => f.write_str("the function belongs to another engine"),
             Error::Removed => f.write_str("the function was removed"),
+            Error::FiberEnded => f.write_str("the fiber has ended"),
+            Error::OtherContext => f.write_str("the fiber was started with another context"),
+            Error::OutOfFiberStacks => f.write_str("the system has no memory for another fiber's stack"),
             Error::NotMade => f.write_str("the function's bytecode could not be made"),
             Error::NotCompiled => f.write_str("the function has not been compiled"),
             Error::OutOfCodeMemory => f.write_str("no room left for machine code"),

@@ -6,6 +6,7 @@
 use super::{Engine, FunctionId};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
+use std::cell::RefCell;
 
 /// How many of the innermost calls are kept.
 const MOST: usize = 64;
@@ -114,13 +115,31 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
+    /// Ends the backtrace: what fails from now on starts another.
+    #[inline(always)]
+    pub(super) fn end_failures(&self) {
+        if let Some(trace) = &self.trace {
+            trace.borrow_mut().is_over = true;
+        }
+    }
+
+    /// Takes the backtrace away, because calls are ended that nobody is to hear of.
+    pub(super) fn save_failures(&self) -> Option<Failures> {
+        self.trace.as_ref().map(RefCell::take)
+    }
+
+    /// Puts back what was taken away.
+    pub(super) fn restore_failures(&self, saved: Option<Failures>) {
+        if let (Some(trace), Some(saved)) = (&self.trace, saved) {
+            trace.replace(saved);
+        }
+    }
+
     /// Makes a call from outside, and ends its backtrace.
     #[inline(always)]
     pub(super) fn traced<T>(&self, call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let result = call();
-        if let Some(trace) = &self.trace {
-            trace.borrow_mut().is_over = true;
-        }
+        self.end_failures();
         result
     }
 }

@@ -4,11 +4,13 @@
 
 use super::Engine;
 use super::background::Background;
+use super::frame_stacks::FrameStacks;
 use super::fuel::Tank;
 use super::interpreter::Interpreting;
 use super::native::{self, Backend};
 use super::resolve::links;
 use super::stack::FrameStack;
+use super::stacks::StackPool;
 use super::tiers::{Tier, Tiers};
 use crate::inside::{Counts, Inside, Limits, Log};
 use azulejo_core::check::{self, Violation};
@@ -34,6 +36,8 @@ use std::path::Path;
 pub struct Builder {
     stack_slots: usize,
     native_stack: usize,
+    /// In bytes, and in slots.
+    pub(super) fiber_stack: (usize, usize),
     code_bytes: usize,
     pub(super) machine: native::Choice,
     tiers: Tiers,
@@ -50,6 +54,7 @@ impl Default for Builder {
         Builder {
             stack_slots: 1 << 20,
             native_stack: 1 << 20,
+            fiber_stack: super::fiber::STACK,
             code_bytes: 64 << 20,
             machine: native::Choice::default(),
             tiers: Tiers::default(),
@@ -573,12 +578,14 @@ impl Builder {
             guards: self.machine.guards(),
             trace: self.backtraces.then(RefCell::default),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
-            stack: FrameStack::new(self.stack_slots, self.native_stack),
+            stack: FrameStacks::new(FrameStack::new(self.stack_slots, self.native_stack)),
+            fiber_stacks: StackPool::new(self.fiber_stack),
             remote: links.remote(),
             may_stop: Cell::new(false),
             tank,
             links: RefCell::new(links),
             retired: RefCell::default(),
+            many_retired: Cell::new(0),
             calls: Cell::new(0),
             tiers: self.tiers,
             interpreter: Cell::new(Interpreting::Unknown),

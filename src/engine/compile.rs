@@ -3,11 +3,11 @@
 //! In: functions, on request or because they are hot. Out: code that later calls run. Discarded code is kept as long as a call
 //! may run it. When code memory is full, the least recently used code is discarded.
 
-use super::function::Function;
+use super::function::{Function, Retired};
 use super::native::Compiled;
 use super::run::HASTE;
 use super::tiers::Tier;
-use super::{Engine, FunctionId, stack};
+use super::{Engine, FunctionId, running, stack};
 use crate::Error;
 use crate::inside::{Form, Watch};
 use azulejo_core::ir::bytecode::Bytecode;
@@ -162,13 +162,16 @@ impl<B: Bytecode> Engine<B> {
         form: Form,
         compile: impl Fn(&mut Watch<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        stack::demand_for_compiling()?;
-        let subject = function.body().subject(form);
-        self.making_room(|| {
-            let mut watch = self.inside.watch(&subject)?;
-            let result = compile(&mut watch);
-            self.counts.compiled(watch.record());
-            result
+        // A fiber's stack has no room for a compiler.
+        running::on_thread_stack(|| {
+            stack::demand_for_compiling()?;
+            let subject = function.body().subject(form);
+            self.making_room(|| {
+                let mut watch = self.inside.watch(&subject)?;
+                let result = compile(&mut watch);
+                self.counts.compiled(watch.record());
+                result
+            })
         })
     }
 
@@ -246,15 +249,28 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Frees discarded code to which no call can return.
+    /// Frees discarded code to which no call can return. As long as there are fibers, this is put off until there is much.
     pub(super) fn free_retired(&self) {
+        let is_much = || self.retired.borrow().len() >= self.many_retired.get();
+        if self.stack.others() == 0 || is_much() {
+            self.free_retired_now();
+            // So all stacks are looked at once for several pieces of code, and for the more the more fibers there are.
+            self.many_retired.set(2 * self.retired.borrow().len() + self.stack.others() / 16 + 8);
+        }
+    }
+
+    fn free_retired_now(&self) {
         let mut retired = self.retired.borrow_mut();
         if retired.is_empty() {
             return;
         }
-        if !self.stack.is_in_use() {
+        if self.stack.is_idle() && self.stack.others() == 0 {
             retired.clear();
-        } else if let Some(words) = self.stack.words() {
+            return;
+        }
+        let spans = retired.iter().map(Retired::span).filter(|span| !span.is_empty());
+        let span = spans.reduce(|all, span| all.start.min(span.start)..all.end.max(span.end));
+        if let Some(words) = self.stack.words_in(span.unwrap_or_default()) {
             retired.retain(|code| code.is_among(&words));
         }
     }
@@ -274,7 +290,7 @@ impl<B: Bytecode> Engine<B> {
         let count = idle.len().div_ceil(8);
         idle[..count].iter().for_each(|function| self.discard_code(function));
         self.counts.evicted(count);
-        self.free_retired();
+        self.free_retired_now();
         count > 0
     }
 }

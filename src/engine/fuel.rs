@@ -75,6 +75,14 @@ impl Tank {
         result
     }
 
+    /// Lets another stack of interpreted functions take fuel from now on: the portion of its innermost one, null if it has none.
+    /// Returns that of the one before, whose unused fuel is taken back.
+    #[inline]
+    pub(super) fn switch(&self, to: *const Portion) -> *const Portion {
+        self.take_back();
+        self.lent.replace(to)
+    }
+
     fn take_back(&self) {
         // SAFETY: the portion is a local of an active call of `portion`, which resets `lent` when it ends.
         let Some(portion) = (unsafe { self.lent.get().as_ref() }) else { return };
@@ -86,7 +94,8 @@ impl Tank {
 }
 
 /// The fuel that the interpreter took for the function that it runs.
-struct Portion {
+#[derive(Debug)]
+pub(super) struct Portion {
     left: Cell<i32>,
     /// How much was taken back while the function ran.
     returned: Cell<i32>,

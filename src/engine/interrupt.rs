@@ -121,7 +121,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// Called when the outermost call has ended. If it was interrupted, the request is done, and the next call runs.
     pub(super) fn has_stopped<T>(&self, result: &Result<T, Error>) {
-        if matches!(result, Err(Error::Interrupted { .. })) {
+        if matches!(result, Err(Error::Interrupted { .. })) && self.stack.is_idle() {
             self.remote.withdraw();
         }
     }

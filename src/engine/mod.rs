@@ -11,18 +11,31 @@ mod backtrace;
 mod builder;
 mod code;
 mod compile;
+mod fiber;
+mod frame_stacks;
 mod fuel;
 mod function;
 mod interpreter;
 mod interrupt;
 mod remove;
 mod run;
+mod running;
 mod show;
 mod sites;
 mod stack;
 mod thread;
 mod tiers;
 mod value;
+
+// The one place that asks whether there is a switch between stacks.
+#[cfg_attr(
+    not(any(
+        all(unix, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")),
+        all(windows, target_arch = "x86_64")
+    )),
+    path = "interpreted/stacks.rs"
+)]
+mod stacks;
 
 // The one place that asks whether there is a machine to compile for.
 #[cfg_attr(not(all(target_arch = "x86_64", any(unix, windows))), path = "interpreted/background.rs")]
@@ -38,8 +51,10 @@ pub use backtrace::{Backtrace, BacktraceFrame};
 pub use builder::Builder;
 pub use code::{Code, Promises};
 pub use compile::Progress;
+pub use fiber::{Fiber, Resumed, can_switch};
 pub use function::FunctionId;
 pub use interrupt::Interrupter;
+pub use running::suspend;
 pub use tiers::Tier;
 pub use value::{Args, Slot};
 
@@ -47,9 +62,10 @@ use crate::inside::{Counts, Inside};
 use crate::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Bytecode;
 use background::Background;
+use frame_stacks::FrameStacks;
 use function::{Body, Function, Retired};
 use native::{Backend, Links};
-use stack::FrameStack;
+use stacks::StackPool;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
@@ -102,10 +118,14 @@ pub struct Engine<B: Bytecode> {
     removed: RefCell<Vec<Rc<Function<B>>>>,
     /// How many `Visit`s are active.
     visits: Cell<usize>,
-    stack: FrameStack,
+    stack: FrameStacks,
+    /// The machine stacks of fibers.
+    fiber_stacks: StackPool,
     links: RefCell<Links>,
     /// Discarded code that calls between functions may still run.
     retired: RefCell<Vec<Retired>>,
+    /// How much discarded code there must be before all fibers' stacks are looked at for it.
+    many_retired: Cell<usize>,
     /// The handle that stops running code.
     remote: native::Remote,
     /// Whether an interrupter was requested, so that loops must poll.
@@ -271,6 +291,7 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<R, Error> {
         let _visit = self.visit();
         let function = self.function(function)?;
+        let _detour = self.detour();
         self.traced(|| self.run(function, context, args, Tier::Optimizer)).map(R::from_slot)
     }
 
@@ -296,7 +317,14 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<R, Error> {
         let _visit = self.visit();
         let function = self.function(function)?;
+        let _detour = self.detour();
         self.traced(|| self.run(function, context, args, Tier::Interpreter)).map(R::from_slot)
+    }
+
+    /// Makes a function's bytecode if that has not been done.
+    fn make_known(&self, id: FunctionId) -> Result<(), Error> {
+        let _visit = self.visit();
+        self.function(id).map(drop)
     }
 
     /// Looks up a function, and makes its bytecode if that has not been done.
@@ -316,7 +344,8 @@ impl<B: Bytecode> Engine<B> {
     #[inline(never)]
     fn make(&self, function: &Function<B>) -> Result<(), Error> {
         let saved = self.links.borrow().save_tail_call();
-        let result = function.make();
+        // The maker is a function of Rust, which may need more room than a fiber has.
+        let result = running::on_thread_stack(|| function.make());
         self.links.borrow().restore_tail_call(saved);
         result
     }

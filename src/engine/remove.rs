@@ -5,6 +5,7 @@
 //! references to functions while user code may run holds a [`Visit`], and removed functions are freed when the last visit ends.
 
 use super::function::Function;
+use super::running;
 use super::{Engine, FunctionId};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
@@ -15,11 +16,8 @@ pub(super) struct Visit<'a, B: Bytecode>(&'a Engine<B>);
 
 impl<B: Bytecode> Drop for Visit<'_, B> {
     fn drop(&mut self) {
-        let Visit(engine) = self;
-        engine.visits.set(engine.visits.get() - 1);
-        if engine.visits.get() == 0 && !engine.removed.borrow().is_empty() {
-            engine.free_removed();
-        }
+        running::end_call();
+        self.0.release_functions();
     }
 }
 
@@ -27,15 +25,31 @@ impl<B: Bytecode> Engine<B> {
     /// Starts a visit.
     #[inline(always)]
     pub(super) fn visit(&self) -> Visit<'_, B> {
-        self.visits.set(self.visits.get() + 1);
+        running::begin_call();
+        self.keep_functions();
         Visit(self)
+    }
+
+    /// Keeps all functions until they are released. A visit does that, and so does a fiber from its start to its end.
+    #[inline(always)]
+    pub(super) fn keep_functions(&self) {
+        self.visits.set(self.visits.get() + 1);
+    }
+
+    /// Ends what `keep_functions` began.
+    #[inline(always)]
+    pub(super) fn release_functions(&self) {
+        self.visits.set(self.visits.get() - 1);
+        if self.visits.get() == 0 && !self.removed.borrow().is_empty() {
+            self.free_removed();
+        }
     }
 
     /// Removes a function. Later calls of it fail with [`Error::Removed`], and from bytecode with
     /// [`Trap::BadCall`](crate::Trap::BadCall). Calls of it that are active run to their end, in the interpreter once they exit
     /// from its machine code.
     ///
-    /// Its bytecode and its machine code are freed now or, if a call is active, when the outermost call ends. Its number is not
+    /// Its bytecode and its machine code are freed now or, if calls are active or fibers suspended, when the last of them ends. Its number is not
     /// reused; about a hundred bytes remain allocated for it.
     ///
     /// ```

@@ -5,7 +5,7 @@
 
 use super::function::Function;
 use super::tiers::Tier;
-use super::{Engine, FunctionId};
+use super::{Engine, FunctionId, running};
 use crate::Error;
 use crate::inside::{Form, Listing, Statistics, Watch};
 use azulejo_core::ir::bytecode::Bytecode;
@@ -123,9 +123,13 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stages(&self, function: FunctionId) -> Result<String, Error> {
-        super::stack::demand_for_compiling()?;
         let _visit = self.visit();
         let function = self.function(function)?;
+        running::on_thread_stack(|| self.stages_of(function))
+    }
+
+    fn stages_of(&self, function: &Function<B>) -> Result<String, Error> {
+        super::stack::demand_for_compiling()?;
         let subject = function.body().subject(Form::Optimizer(0));
         let mut watch = Watch::all(&subject);
         let links = self.links.borrow();

@@ -6,10 +6,11 @@
 //! code and the interpreter hold its address. Every call of the engine takes a frame, so unbounded recursion is stopped here,
 //! too, before the machine's own stack overflows.
 
-use super::thread;
+use super::running::{self, Running};
 use crate::Error;
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
+use std::ops::Range;
 
 /// The least part of the machine's stack, in bytes, that is left for the interpreter and for native functions. Compiled without
 /// optimization, an interpreter takes more than a hundred bytes for each opcode.
@@ -25,22 +26,28 @@ const IS_LARGE: usize = 8;
 const TO_COMPILE: usize = if cfg!(debug_assertions) { 192 << 10 } else { 64 << 10 };
 
 /// How many words after the last frame can be read.
-const MARGIN: usize = 8;
+pub(crate) const MARGIN: usize = 8;
 
 /// Memory for frames.
 #[derive(Debug)]
 pub(crate) struct FrameStack {
     slots: *mut u64,
-    /// The allocation; `None` if the system does not have enough memory.
+    /// The allocation; `None` if there is none, or somebody else's memory is used.
     layout: Option<Layout>,
+    /// Whether the system had enough memory.
+    has_memory: bool,
     capacity: usize,
     top: Cell<usize>,
     /// The lowest address that the machine's stack may reach, as set by the outermost call.
     lowest: Cell<usize>,
     /// The address on the machine's stack at which the outermost call was made.
     outermost: Cell<usize>,
+    /// The fiber on whose stack the outermost call was made; null for the thread's own stack.
+    made_on: Cell<*const Running>,
     depth: Cell<u32>,
     native_limit: usize,
+    /// Its place among the stacks that the engine keeps beside its own.
+    place: Cell<usize>,
 }
 
 /// A frame in use; released when dropped, also during unwinding.
@@ -52,7 +59,7 @@ pub(crate) struct Frame<'a> {
 
 /// Returns an error if too little of the thread's stack is left to run a compiler.
 pub(crate) fn demand_for_compiling() -> Result<(), Error> {
-    match thread::stack() {
+    match running::stack() {
         Some(stack) if stack.contains(&here()) && here() - stack.start < TO_COMPILE => {
             Err(Error::StackOverflow)
         }
@@ -60,9 +67,14 @@ pub(crate) fn demand_for_compiling() -> Result<(), Error> {
     }
 }
 
+/// How large a stack must be so that calls of bytecode can use this many bytes of it.
+pub(crate) fn with_room(bytes: usize) -> usize {
+    bytes.saturating_add((bytes / (IS_LARGE - 1)).clamp(ROOM, MUCH_ROOM))
+}
+
 /// An address close to the stack pointer.
 #[inline(always)]
-fn here() -> usize {
+pub(crate) fn here() -> usize {
     let here = 0u8;
     (&raw const here).addr()
 }
@@ -81,16 +93,32 @@ impl FrameStack {
         static NOTHING: [u64; MARGIN] = [0; MARGIN];
         let slots = allocated.map_or(NOTHING.as_ptr().cast_mut(), |(slots, _)| slots);
         let layout = allocated.map(|(_, layout)| layout);
+        let capacity = if layout.is_some() { capacity } else { 0 };
+        let mut stack = FrameStack::over(slots, capacity, native_limit);
+        (stack.layout, stack.has_memory) = (layout, layout.is_some());
+        stack
+    }
+
+    /// Frames in memory that belongs to somebody else: as many slots at this address, and [`MARGIN`] more. Only whoever takes frames uses it.
+    pub(crate) fn over(slots: *mut u64, capacity: usize, native_limit: usize) -> FrameStack {
         FrameStack {
             slots,
-            layout,
-            capacity: if layout.is_some() { capacity } else { 0 },
+            layout: None,
+            has_memory: true,
+            capacity,
             top: Cell::new(0),
             lowest: Cell::new(0),
             outermost: Cell::new(0),
+            made_on: Cell::new(std::ptr::null()),
             depth: Cell::new(0),
             native_limit,
+            place: Cell::new(0),
         }
+    }
+
+    /// An empty stack of the same size, with memory of its own.
+    pub(crate) fn another(&self) -> FrameStack {
+        FrameStack::new(self.capacity, self.native_limit)
     }
 
     /// Takes a frame of zeroed slots; an error if there is no room for it, or too little room on the machine's own stack.
@@ -98,11 +126,12 @@ impl FrameStack {
     pub(crate) fn enter(&self, n_slots: usize, caller: usize) -> Result<Frame<'_>, Error> {
         if self.depth.get() == 0 {
             self.outermost.set(caller);
+            self.made_on.set(running::current());
             self.lowest.set(self.lowest_from(caller));
         }
         let first = self.top.get();
         if n_slots > self.capacity - first {
-            return Err(if self.layout.is_some() { Error::StackOverflow } else { Error::OutOfStackMemory });
+            return Err(if self.has_memory { Error::StackOverflow } else { Error::OutOfStackMemory });
         }
         self.demand(0)?;
         self.top.set(first + n_slots);
@@ -129,21 +158,26 @@ impl FrameStack {
         self.depth.get() > 0
     }
 
-    /// The words on the machine's stack between the outermost call and here, sorted. They include the return addresses of all
+    /// Whether calls are active that were made on another stack than the running one.
+    #[inline(always)]
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.is_in_use() && self.made_on.get() != running::current()
+    }
+
+    /// The machine's stack between the outermost call and the last place that was reached: it has the return addresses of all
     /// active calls. `None` if the bounds of the stack are not known.
-    pub(crate) fn words(&self) -> Option<Vec<usize>> {
-        let marker = 0usize;
-        // Exposed, because a pointer derived from the local must not be used to read the memory around it.
-        let here = std::hint::black_box((&raw const marker).expose_provenance());
+    pub(crate) fn extent(&self) -> Option<Range<usize>> {
         let outermost = self.outermost.get();
-        let stack = thread::stack().filter(|stack| stack.contains(&here))?;
-        let bytes = outermost.checked_sub(here).filter(|_| stack.contains(&outermost))?;
-        let here = std::ptr::with_exposed_provenance::<usize>(here);
-        // SAFETY: all of this is within the stack of the running thread, which is mapped.
-        let word = |at| unsafe { here.wrapping_add(at).read_volatile() };
-        let mut words: Vec<usize> = (0..bytes / size_of::<usize>()).map(word).collect();
-        words.sort_unstable();
-        Some(words)
+        match self.depth.get() {
+            0 => Some(outermost..outermost),
+            // SAFETY: calls that were made on a fiber's stack end before the fiber does.
+            _ => unsafe { running::used_below(self.made_on.get(), outermost) },
+        }
+    }
+
+    /// Its place among the stacks that the engine keeps beside its own.
+    pub(crate) fn place(&self) -> &Cell<usize> {
+        &self.place
     }
 
     /// The lowest address that the machine's stack may reach if the outermost call is made from this address: the engine's own
@@ -151,7 +185,7 @@ impl FrameStack {
     /// limit applies.)
     fn lowest_from(&self, address: usize) -> usize {
         let by_limit = address.saturating_sub(self.native_limit);
-        match thread::stack() {
+        match running::stack() {
             Some(stack) if stack.contains(&address) => {
                 by_limit.max(stack.start + (stack.len() / IS_LARGE).clamp(ROOM, MUCH_ROOM))
             }
@@ -210,20 +244,6 @@ mod tests {
         let frame = stack.enter(4, here()).expect("there is room");
         // SAFETY: as above.
         assert_eq!(unsafe { frame.slots().add(2).read() }, 0);
-    }
-
-    #[test]
-    fn what_is_in_frames_below_the_outermost_call_is_among_the_words() {
-        #[inline(never)]
-        fn below(stack: &FrameStack) -> bool {
-            let word = std::hint::black_box(0x0123_4567_89ab_cdefusize);
-            std::hint::black_box(&word);
-            stack.words().is_none_or(|words| words.contains(&word))
-        }
-        let stack = FrameStack::new(1, 64 << 10);
-        let caller = 0u8;
-        let _frame = stack.enter(1, (&raw const caller).addr());
-        assert!(below(&stack));
     }
 
     #[test]

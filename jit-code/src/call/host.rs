@@ -111,6 +111,7 @@ impl Host {
     }
 
     /// Sets the current owner of the functions, for the callbacks, and the lowest address that the machine's stack may reach.
+    #[inline]
     pub fn begin(&self, owner: *const (), lowest: usize) {
         self.owner.set(owner);
         let lowest = lowest.saturating_add(super::SLACK);

@@ -21,6 +21,10 @@ pub enum Trap {
     StackOverflow,
     /// The callee of a call between functions of bytecode does not exist, or has fewer registers than the call has arguments.
     BadCall,
+    /// The program asked to be suspended, and runs in no fiber.
+    NotInFiber,
+    /// The program asked to be suspended, and between it and the start of its fiber is a call that a Rust function made.
+    AcrossRust,
     /// A trap that a template raised with `(trap code)`.
     User(u16),
 }
@@ -42,6 +46,8 @@ impl Trap {
             Trap::BadConversion => 3,
             Trap::StackOverflow => 4,
             Trap::BadCall => 5,
+            Trap::NotInFiber => 6,
+            Trap::AcrossRust => 7,
             Trap::User(code) => Trap::FIRST_USER + code as u32,
         }
     }
@@ -60,6 +66,8 @@ impl Trap {
             3 => Some(Trap::BadConversion),
             4 => Some(Trap::StackOverflow),
             5 => Some(Trap::BadCall),
+            6 => Some(Trap::NotInFiber),
+            7 => Some(Trap::AcrossRust),
             Trap::FIRST_USER..=0x1_000f => Some(Trap::User((code - Trap::FIRST_USER) as u16)),
             _ => None,
         }
@@ -74,6 +82,8 @@ impl fmt::Display for Trap {
             Trap::BadConversion => f.write_str("float has no integer value in range"),
             Trap::StackOverflow => f.write_str("calls nest too deep"),
             Trap::BadCall => f.write_str("no such function for these arguments"),
+            Trap::NotInFiber => f.write_str("suspended outside of any fiber"),
+            Trap::AcrossRust => f.write_str("suspended across a call that a Rust function made"),
             Trap::User(code) => write!(f, "trap {code}"),
         }
     }

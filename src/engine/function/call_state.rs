@@ -24,6 +24,7 @@
 use super::code_table::TierCode;
 use crate::engine::native::{Adapter, Compiled};
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// The usual number of arguments in calls from other functions of bytecode.
@@ -175,8 +176,8 @@ pub(crate) struct Retired {
 }
 
 impl Retired {
-    /// Whether any of these sorted addresses lies in the code.
-    pub(crate) fn is_among(&self, addresses: &[usize]) -> bool {
+    /// The addresses of the code.
+    fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
         let (adapter, direct) = match &self.entry {
             Entry::Closed | Entry::Interpreter => (None, None),
             Entry::Adapter(adapter) => (Some(adapter), None),
@@ -189,7 +190,18 @@ impl Retired {
             start..start + bytes.len() + 1
         });
         let adapters = adapter.into_iter().chain(&self.fallback);
-        ranges.chain(adapters.map(|adapter| adapter.addresses())).any(|range| {
+        ranges.chain(adapters.map(|adapter| adapter.addresses()))
+    }
+
+    /// A range that includes all addresses of the code.
+    pub(crate) fn span(&self) -> Range<usize> {
+        let all = self.ranges();
+        all.reduce(|all, range| all.start.min(range.start)..all.end.max(range.end)).unwrap_or_default()
+    }
+
+    /// Whether any of these sorted addresses lies in the code.
+    pub(crate) fn is_among(&self, addresses: &[usize]) -> bool {
+        self.ranges().any(|range| {
             let first = addresses.partition_point(|address| *address < range.start);
             addresses.get(first).is_some_and(|address| range.contains(address))
         })

@@ -117,6 +117,7 @@ impl Links {
     }
 
     /// Starts an outermost call: sets the engine's address, and the lowest address that the machine's stack may reach.
+    #[inline(always)]
     pub(crate) fn begin(&self, owner: *const (), lowest: usize) {
         self.host.begin(owner, lowest);
     }

@@ -1,0 +1,393 @@
+//! The stacks of fibers, and what switches between them.
+//!
+//! In: the size of a stack. Out: stacks with a guard page, each for one fiber at a time. A few that were given back are kept as
+//! they are; the memory of the others goes back to the system, which keeps their addresses reserved.
+//!
+//! A stack is one piece of memory: the guard page, the machine's stack, which grows down to it, and the VM registers of the
+//! fiber's frames, which grow up.
+//!
+//! A page that is protected by itself splits a mapping, and Linux allows a process 65,530 of them. From Linux 6.13 on pages may be
+//! guarded without that. Elsewhere a program may have about 32,000 fibers at once, or has to raise `vm.max_map_count`.
+
+use super::stack::{FrameStack, with_room};
+use crate::Error;
+use corosensei::stack::{Stack, StackPointer};
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+
+pub(crate) use corosensei::{CoroutineResult, Yielder};
+
+/// A computation that can be suspended, with its stack.
+pub(crate) type Coroutine<Input, Yield, Return> = corosensei::Coroutine<Input, Yield, Return, FiberStack>;
+
+/// Makes a coroutine.
+///
+/// # Safety
+///
+/// What the function captures must live until the coroutine is done or dropped.
+pub(crate) unsafe fn coroutine<Input, Yield, Return>(
+    stack: FiberStack,
+    run: impl FnOnce(&Yielder<Input, Yield>, Input) -> Return,
+) -> Coroutine<Input, Yield, Return> {
+    // SAFETY: as the caller promises.
+    unsafe { Coroutine::with_stack_unchecked(stack, run) }
+}
+
+/// Whether fibers exist on this machine.
+pub(crate) const CAN_SWITCH: bool = true;
+
+/// How many stacks that were given back keep their memory.
+const WARM: usize = 64;
+
+/// The sizes of a stack's parts.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    /// In bytes.
+    machine: usize,
+    n_slots: usize,
+}
+
+/// The stacks of an engine's fibers.
+#[derive(Debug)]
+pub(crate) struct StackPool {
+    parts: Parts,
+    source: system::Source,
+    /// Stacks that were given back with their memory, and without.
+    warm: RefCell<Vec<FiberStack>>,
+    cold: RefCell<Vec<FiberStack>>,
+    in_use: Cell<usize>,
+}
+
+impl StackPool {
+    /// Stacks of which calls of bytecode can use this many bytes, with this many slots for VM registers.
+    pub(crate) fn new((bytes, n_slots): (usize, usize)) -> StackPool {
+        StackPool {
+            parts: Parts { machine: with_room(bytes), n_slots },
+            source: system::Source::default(),
+            warm: RefCell::default(),
+            cold: RefCell::default(),
+            in_use: Cell::new(0),
+        }
+    }
+
+    /// Takes a stack. Its contents may be anything.
+    pub(crate) fn take(&self) -> Result<FiberStack, Error> {
+        let stack = match self.warm.borrow_mut().pop() {
+            Some(stack) => stack,
+            None => match self.cold.borrow_mut().pop() {
+                Some(stack) => stack,
+                None => self.source.make(self.parts).ok_or(Error::OutOfFiberStacks)?,
+            },
+        };
+        self.in_use.set(self.in_use.get() + 1);
+        Ok(stack)
+    }
+
+    /// Gives a stack back.
+    pub(crate) fn give_back(&self, stack: FiberStack) {
+        self.in_use.set(self.in_use.get() - 1);
+        let mut warm = self.warm.borrow_mut();
+        if warm.len() < WARM {
+            warm.push(stack);
+        } else if let Some(stack) = system::forget(stack) {
+            self.cold.borrow_mut().push(stack);
+        }
+    }
+
+    /// How many stacks are in use.
+    pub(crate) fn in_use(&self) -> usize {
+        self.in_use.get()
+    }
+}
+
+/// A stack of a fiber. It belongs to its pool, which outlives it.
+#[derive(Debug)]
+pub(crate) struct FiberStack {
+    parts: Parts,
+    memory: system::Memory,
+}
+
+impl FiberStack {
+    /// The addresses of the machine's stack.
+    pub(crate) fn addresses(&self) -> Range<usize> {
+        let end = self.base().get();
+        end - self.parts.machine..end
+    }
+
+    /// The fiber's frames.
+    pub(crate) fn frames(&self) -> FrameStack {
+        system::frames(self, self.parts.n_slots)
+    }
+}
+
+#[cfg(unix)]
+mod system {
+    use super::*;
+    use crate::engine::stack::MARGIN;
+    use crate::memory::page_size;
+    use libc::{MAP_ANON, MAP_FAILED, MAP_PRIVATE, PROT_NONE, PROT_READ, PROT_WRITE};
+
+    /// Memory that nobody has touched does not count as committed.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const NOT_COUNTED: libc::c_int = libc::MAP_NORESERVE;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const NOT_COUNTED: libc::c_int = 0;
+
+    /// How many stacks the first piece of memory has; each has twice as many as the one before, up to `MOST`.
+    const FIRST: usize = 4;
+    const MOST: usize = 1024;
+
+    /// The addresses of a stack's parts.
+    #[derive(Debug)]
+    pub(super) struct Memory {
+        /// The guard page, right below the machine's stack.
+        guard: usize,
+        /// Where the machine's stack starts to grow down, and the frames to grow up.
+        base: StackPointer,
+    }
+
+    /// How many bytes of memory frames with this many slots take.
+    fn bytes_of_slots(n_slots: usize) -> usize {
+        n_slots.saturating_add(MARGIN).saturating_mul(size_of::<u64>())
+    }
+
+    impl Parts {
+        fn machine_bytes(self) -> Option<usize> {
+            self.machine.checked_next_multiple_of(page_size())
+        }
+
+        /// All parts together.
+        fn bytes(self) -> Option<usize> {
+            let slots = bytes_of_slots(self.n_slots).checked_next_multiple_of(page_size())?;
+            self.machine_bytes()?.checked_add(slots)?.checked_add(page_size())
+        }
+    }
+
+    // SAFETY: the page at the lower end is a guard page, and `with_room` makes no stack smaller than it may be.
+    unsafe impl Stack for FiberStack {
+        #[inline(always)]
+        fn base(&self) -> StackPointer {
+            self.memory.base
+        }
+
+        #[inline(always)]
+        fn limit(&self) -> StackPointer {
+            StackPointer::new(self.memory.guard).expect("the system maps nothing at zero unless told")
+        }
+    }
+
+    pub(super) fn frames(stack: &FiberStack, n_slots: usize) -> FrameStack {
+        let slots = std::ptr::with_exposed_provenance_mut(stack.base().get());
+        FrameStack::over(slots, n_slots, usize::MAX)
+    }
+
+    /// Gives the memory of a stack back to the system, and keeps its addresses.
+    pub(super) fn forget(stack: FiberStack) -> Option<FiberStack> {
+        let bytes = stack.parts.bytes().expect("it was made") - page_size();
+        let start = std::ptr::with_exposed_provenance_mut(stack.memory.guard + page_size());
+        // SAFETY: the memory belongs to the stack, which is not in use. If this fails, the memory stays.
+        unsafe { libc::madvise(start, bytes, libc::MADV_DONTNEED) };
+        Some(stack)
+    }
+
+    /// A piece of memory with several stacks.
+    #[derive(Debug)]
+    struct Piece {
+        start: usize,
+        bytes: usize,
+    }
+
+    impl Piece {
+        fn new(bytes: usize) -> Option<Piece> {
+            let flags = MAP_PRIVATE | MAP_ANON | NOT_COUNTED;
+            // SAFETY: this is a new mapping, at an address that the system chooses.
+            let start =
+                unsafe { libc::mmap(std::ptr::null_mut(), bytes, PROT_READ | PROT_WRITE, flags, -1, 0) };
+            if start == MAP_FAILED {
+                return None;
+            }
+            // Most stacks use two or three pages. A huge page would be memory for seven whole ones.
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            // SAFETY: the memory belongs to this piece. A system without huge pages refuses.
+            unsafe {
+                libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE)
+            };
+            Some(Piece { start: start.expose_provenance(), bytes })
+        }
+    }
+
+    impl Drop for Piece {
+        fn drop(&mut self) {
+            // SAFETY: the memory was mapped with this size, and no fiber has a stack in it any more.
+            unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(self.start), self.bytes) };
+        }
+    }
+
+    /// Makes stacks.
+    #[derive(Debug, Default)]
+    pub(super) struct Source {
+        pieces: RefCell<Vec<Piece>>,
+        /// How many stacks of the last piece were never taken.
+        left: Cell<usize>,
+    }
+
+    impl Source {
+        pub(super) fn make(&self, parts: Parts) -> Option<FiberStack> {
+            let mut pieces = self.pieces.borrow_mut();
+            let bytes = parts.bytes()?;
+            if self.left.get() == 0 {
+                let n_stacks = FIRST.checked_shl(pieces.len() as u32).map_or(MOST, |n| n.clamp(FIRST, MOST));
+                pieces.push(Piece::new(n_stacks.checked_mul(bytes)?)?);
+                self.left.set(n_stacks);
+            }
+            let piece = pieces.last().expect("there is one");
+            let page = piece.start + (self.left.get() - 1) * bytes;
+            if !guard(page) {
+                return None;
+            }
+            self.left.set(self.left.get() - 1);
+            let base = StackPointer::new(page + page_size() + parts.machine_bytes()?)?;
+            Some(FiberStack { parts, memory: Memory { guard: page, base } })
+        }
+    }
+
+    /// Makes every access to this page fault. Returns whether that was possible.
+    fn guard(page: usize) -> bool {
+        mark(page) || protect(page)
+    }
+
+    /// Guards a page without splitting its mapping, where the system can.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn mark(page: usize) -> bool {
+        /// `MADV_GUARD_INSTALL`, which not every C library's headers have.
+        const INSTALL_GUARD: libc::c_int = 102;
+        // SAFETY: the page belongs to a stack that nobody has yet. A system that does not know the number refuses.
+        unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(page), page_size(), INSTALL_GUARD) == 0 }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn mark(_: usize) -> bool {
+        false
+    }
+
+    /// Guards a page with a mapping of its own.
+    fn protect(page: usize) -> bool {
+        // SAFETY: the page belongs to a stack that nobody has yet.
+        unsafe { libc::mprotect(std::ptr::with_exposed_provenance_mut(page), page_size(), PROT_NONE) == 0 }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// Whether the system can read the byte at an address: it tells, where we would fault.
+        fn is_readable(address: usize) -> bool {
+            let mut ends = [0; 2];
+            // SAFETY: the array has room for both ends of the pipe, which are closed below.
+            unsafe {
+                assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+                let written = libc::write(ends[1], std::ptr::with_exposed_provenance(address), 1);
+                ends.iter().for_each(|end| assert_eq!(libc::close(*end), 0));
+                written == 1
+            }
+        }
+
+        #[test]
+        fn stacks_are_apart_and_end_in_a_guard() {
+            let pool = StackPool::new((10_000, 1000));
+            let stacks: Vec<_> = (0..2 * WARM).map(|_| pool.take().expect("there is memory")).collect();
+            assert_eq!(pool.in_use(), 2 * WARM);
+            let mut addresses: Vec<_> = stacks.iter().map(FiberStack::addresses).collect();
+            for (stack, addresses) in stacks.iter().zip(&addresses) {
+                let guard = stack.limit().get();
+                assert!(addresses.len() >= 10_000 && stack.base().get() == addresses.end);
+                assert!(is_readable(addresses.start) && is_readable(addresses.end - 1));
+                assert!(is_readable(addresses.end + bytes_of_slots(1000) - 1));
+                assert!(!is_readable(guard) && !is_readable(guard + page_size() - 1));
+                assert!(is_readable(guard + page_size()));
+            }
+            addresses.sort_by_key(|addresses| addresses.start);
+            assert!(addresses.is_sorted_by(|one, next| one.end + bytes_of_slots(1000) <= next.start));
+            // Half of the stacks keep their memory, and all their guards.
+            for (stack, addresses) in stacks.iter().zip(&addresses) {
+                let last = std::ptr::with_exposed_provenance_mut::<u8>(addresses.end - 1);
+                // SAFETY: nobody else has the stack.
+                unsafe { last.write(stack.limit().get() as u8 | 1) };
+            }
+            stacks.into_iter().for_each(|stack| pool.give_back(stack));
+            let last = |addresses: &Range<usize>| {
+                // SAFETY: the pool has the memory.
+                unsafe { std::ptr::with_exposed_provenance::<u8>(addresses.end - 1).read() }
+            };
+            let is_kept = addresses.iter().filter(|addresses| last(addresses) != 0).count();
+            assert!(is_kept == WARM || !cfg!(target_os = "linux"), "{is_kept}");
+            let guards = addresses.iter().map(|addresses| addresses.start.next_multiple_of(page_size()));
+            assert!(guards.into_iter().all(|start| !is_readable(start - page_size() - 1)));
+            assert_eq!((pool.in_use(), pool.cold.borrow().len()), (0, WARM));
+        }
+
+        #[test]
+        fn a_page_is_guarded_by_a_mapping_of_its_own_too() {
+            let piece = Piece::new(3 * page_size()).expect("there is memory");
+            let middle = piece.start + page_size();
+            assert!(is_readable(middle) && protect(middle) && !is_readable(middle));
+            assert!(is_readable(middle - 1) && is_readable(middle + page_size()));
+        }
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    use super::*;
+    use corosensei::stack::{DefaultStack, StackTebFields};
+
+    /// What the system calls a stack.
+    pub(super) struct Memory(DefaultStack);
+
+    impl std::fmt::Debug for Memory {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.debug_tuple("Memory").field(&self.0.base()).finish()
+        }
+    }
+
+    // SAFETY: the system's stacks have guard pages, and `with_room` makes none smaller than it may be.
+    unsafe impl Stack for FiberStack {
+        fn base(&self) -> StackPointer {
+            self.memory.0.base()
+        }
+
+        fn limit(&self) -> StackPointer {
+            self.memory.0.limit()
+        }
+
+        fn teb_fields(&self) -> StackTebFields {
+            self.memory.0.teb_fields()
+        }
+
+        fn update_teb_fields(&mut self, stack_limit: usize, guaranteed_stack_bytes: usize) {
+            self.memory.0.update_teb_fields(stack_limit, guaranteed_stack_bytes);
+        }
+    }
+
+    pub(super) fn frames(_: &FiberStack, n_slots: usize) -> FrameStack {
+        FrameStack::new(n_slots, usize::MAX)
+    }
+
+    /// The system takes stacks back as a whole.
+    pub(super) fn forget(_: FiberStack) -> Option<FiberStack> {
+        None
+    }
+
+    /// Makes stacks.
+    #[derive(Debug, Default)]
+    pub(super) struct Source;
+
+    impl Source {
+        pub(super) fn make(&self, parts: Parts) -> Option<FiberStack> {
+            // More than this is not even to be computed with.
+            let bytes = parts.machine;
+            let stack = (bytes <= isize::MAX as usize).then(|| DefaultStack::new(bytes).ok())??;
+            Some(FiberStack { parts, memory: Memory(stack) })
+        }
+    }
+}
