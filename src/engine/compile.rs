@@ -250,7 +250,16 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Frees discarded code to which no call can return. As long as there are fibers, this is put off until there is much.
+    #[inline(always)]
     pub(super) fn free_retired(&self) {
+        if !self.retired.borrow().is_empty() {
+            self.free_retired_if_much();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn free_retired_if_much(&self) {
         let is_much = || self.retired.borrow().len() >= self.many_retired.get();
         if self.stack.others() == 0 || is_much() {
             self.free_retired_now();

@@ -11,7 +11,7 @@
 //! given the same context again. When a suspended fiber is dropped, it is resumed once more, and `suspend` fails: a trap, which
 //! ends one call after the other. No bytecode runs, and nothing unwinds.
 
-use super::function::FunctionId;
+use super::function::{Function, FunctionId};
 use super::running::{Running, Wake};
 use super::stack::FrameStack;
 use super::stacks::{CAN_SWITCH, Coroutine, CoroutineResult, FiberStack, coroutine};
@@ -172,7 +172,7 @@ impl<B: Bytecode> Drop for Switched<'_, B> {
 }
 
 /// The engine's own frames, or those of a fiber, are the current ones again when this is dropped.
-pub(super) struct Detour<'a, B: Bytecode> {
+struct Detour<'a, B: Bytecode> {
     engine: &'a Engine<B>,
     frames: Box<FrameStack>,
     before: Option<NonNull<FrameStack>>,
@@ -297,15 +297,35 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// If the calls that are active were made on another machine stack than the one that runs, calls that are made now get frames
-    /// of their own: those that are there say nothing of where this stack ends.
+    /// Runs a function. If the calls that are active were made on another machine stack than the one that runs, it gets frames of
+    /// its own: those that are there say nothing of where this stack ends.
     #[inline(always)]
-    pub(super) fn detour(&self) -> Option<Detour<'_, B>> {
-        if self.stack.is_elsewhere() { Some(self.begin_detour()) } else { None }
+    pub(super) fn run_here<A: Args>(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        args: A,
+        highest: Tier,
+    ) -> Result<u64, Error> {
+        if self.stack.is_elsewhere() {
+            return self.run_on_detour(function, context, args, highest);
+        }
+        self.run(function, context, args, highest)
     }
 
     #[cold]
     #[inline(never)]
+    fn run_on_detour<A: Args>(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        args: A,
+        highest: Tier,
+    ) -> Result<u64, Error> {
+        let _detour = self.begin_detour();
+        self.run(function, context, args, highest)
+    }
+
     fn begin_detour(&self) -> Detour<'_, B> {
         let frames = Box::new(self.stack.another());
         // SAFETY: the box is kept until it is removed and no longer current.

@@ -291,8 +291,7 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<R, Error> {
         let _visit = self.visit();
         let function = self.function(function)?;
-        let _detour = self.detour();
-        self.traced(|| self.run(function, context, args, Tier::Optimizer)).map(R::from_slot)
+        self.traced(|| self.run_here(function, context, args, Tier::Optimizer)).map(R::from_slot)
     }
 
     /// Runs a function in the interpreter, whether or not it has machine code.
@@ -317,8 +316,7 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<R, Error> {
         let _visit = self.visit();
         let function = self.function(function)?;
-        let _detour = self.detour();
-        self.traced(|| self.run(function, context, args, Tier::Interpreter)).map(R::from_slot)
+        self.traced(|| self.run_here(function, context, args, Tier::Interpreter)).map(R::from_slot)
     }
 
     /// Makes a function's bytecode if that has not been done.

@@ -74,6 +74,7 @@ pub(crate) fn current() -> *const Running {
 }
 
 /// The bounds of the running stack: the fiber's, or the thread's if the system tells them.
+#[inline]
 pub(crate) fn stack() -> Option<Range<usize>> {
     // SAFETY: a fiber that runs exists.
     match unsafe { current().as_ref() } {

@@ -4,6 +4,7 @@
 
 use super::stack::FrameStack;
 use crate::{Error, Unsupported};
+use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -24,11 +25,11 @@ pub(crate) struct Yielder<Input, Yield>(FiberStack, PhantomData<(Input, Yield)>)
 
 impl<Input, Yield> Yielder<Input, Yield> {
     pub(crate) fn suspend(&self, _: Yield) -> Input {
-        match self.0 {}
+        match self.0.0 {}
     }
 
     pub(crate) fn on_parent_stack<R>(&self, _: impl FnOnce() -> R + Send) -> R {
-        match self.0 {}
+        match self.0.0 {}
     }
 }
 
@@ -36,24 +37,24 @@ pub(crate) unsafe fn coroutine<Input, Yield, Return>(
     stack: FiberStack,
     _: impl FnOnce(&Yielder<Input, Yield>, Input) -> Return,
 ) -> Coroutine<Input, Yield, Return> {
-    match stack {}
+    match stack.0 {}
 }
 
 impl<Input, Yield, Return> Coroutine<Input, Yield, Return> {
     pub(crate) fn resume(&mut self, _: Input) -> CoroutineResult<Yield, Return> {
-        match self.0 {}
+        match self.0.0 {}
     }
 
     pub(crate) fn started(&self) -> bool {
-        match self.0 {}
+        match self.0.0 {}
     }
 
     pub(crate) fn done(&self) -> bool {
-        match self.0 {}
+        match self.0.0 {}
     }
 
     pub(crate) fn force_unwind(&mut self) {
-        match self.0 {}
+        match self.0.0 {}
     }
 
     pub(crate) fn into_stack(self) -> FiberStack {
@@ -78,7 +79,7 @@ impl StackPool {
     }
 
     pub(crate) fn give_back(&self, stack: FiberStack) {
-        match stack {}
+        match stack.0 {}
     }
 
     pub(crate) fn in_use(&self) -> usize {
@@ -88,14 +89,14 @@ impl StackPool {
 
 /// A stack, of which there is none.
 #[derive(Debug)]
-pub(crate) enum FiberStack {}
+pub(crate) struct FiberStack(Infallible);
 
 impl FiberStack {
     pub(crate) fn addresses(&self) -> Range<usize> {
-        match *self {}
+        match self.0 {}
     }
 
     pub(crate) fn frames(&self) -> FrameStack {
-        match *self {}
+        match self.0 {}
     }
 }
