@@ -134,7 +134,9 @@ fn a_hundred_thousand_fibers_fit_in_two_gibibytes() {
     }
     let each = resident().saturating_sub(before) / fibers.len();
     eprintln!("{} fibers, {each} bytes each", fibers.len());
-    assert!(each < (2 << 30) / 100_000, "{each}");
+    // Without optimization, rustc's frames take several times as much of the stack.
+    let room = if cfg!(debug_assertions) { 40 << 10 } else { (2 << 30) / 100_000 };
+    assert!(each < room, "{each}");
     for fiber in &mut fibers {
         assert_eq!(suspended(fiber.resume(&mut vm, 1)), 1);
     }
