@@ -45,7 +45,7 @@ pub struct Builder {
     log: Option<Log>,
     limits: Option<Limits>,
     times: bool,
-    fuel: Option<u64>,
+    pub(super) fuel: Option<u64>,
     backtraces: bool,
 }
 
@@ -504,34 +504,6 @@ impl Builder {
     /// ```
     pub unsafe fn rules(mut self, rules: &'static [crate::rules::Matcher]) -> Self {
         self.machine.set_rules(rules);
-        self
-    }
-
-    /// Limits execution by fuel, and sets the initial amount. Each start of a function and each iteration of a loop consumes
-    /// one unit. (The tiers differ a little: compiled code also consumes one where it enters a loop.) When the fuel is used up,
-    /// the call ends with [`Error::OutOfFuel`](crate::Error::OutOfFuel), or continues with the amount that the closure of
-    /// [`Engine::when_out_of_fuel`] returns. A call that has ended cannot be resumed: to do other work when the fuel runs out,
-    /// do it in that closure.
-    ///
-    /// Fuel makes compiled code slower: three instructions for each iteration of a loop, one of them a subtraction in memory.
-    /// In the programs of the benches this takes about a tenth more time in baseline code and a sixth more in the optimizer's,
-    /// and half again as much where a loop has three or four instructions.
-    ///
-    /// ```
-    /// # use azulejo::prelude::*;
-    /// #[derive(Bytecode, Clone, Copy, Debug)]
-    /// enum Op {
-    ///     Forever(Label),
-    /// }
-    /// template! { Op::Forever => (branch $0) }
-    ///
-    /// let engine: Engine<Op> = Engine::<Op>::builder().fuel(1_000_000).build();
-    /// let forever = engine.define("forever", vec![Op::Forever(Label(0))], 0)?;
-    /// assert_eq!(engine.call::<_, i64>(forever, &mut (), ()), Err(azulejo::Error::OutOfFuel { at: 0 }));
-    /// # Ok::<(), azulejo::Error>(())
-    /// ```
-    pub fn fuel(mut self, fuel: u64) -> Self {
-        self.fuel = Some(fuel);
         self
     }
 
