@@ -36,7 +36,7 @@ impl fmt::Debug for Tank {
 impl Builder {
     /// Limits execution by fuel, and sets the initial amount. Each start of a function and each iteration of a loop consumes
     /// one unit. (The tiers differ a little: compiled code also consumes one where it enters a loop.) When the fuel is used up,
-    /// the call ends with [`Error::OutOfFuel`](crate::Error::OutOfFuel), or continues with the amount that the closure of
+    /// the call ends with [`Error::OutOfFuel`], or continues with the amount that the closure of
     /// [`Engine::when_out_of_fuel`] returns. A call that has ended cannot be resumed: to do other work when the fuel runs out,
     /// do it in that closure.
     ///
