@@ -276,3 +276,28 @@ fn a_panic_passes_through_interpreted_functions() {
     assert!(panic.is_err());
     assert_eq!(call(2), Ok(2i64));
 }
+
+#[test]
+fn functions_that_become_hot_in_a_loop_are_called_in_their_code_afterwards() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let engine = Engine::<Op>::builder().up_to(Tier::Baseline).thresholds(1000, u32::MAX).build();
+    let counts = vec![Op::Down { n: r(0), to: Label(0) }, Op::Leave { a: r(1) }, Op::Return { a: r(1) }];
+    let callee = engine.define("callee", counts, 2).expect("it is right");
+    let calls =
+        vec![Op::Call { dst: r(2), f: Imm(callee.number()), a: r(0), b: r(1) }, Op::Return { a: r(2) }];
+    let caller = engine.define("caller", calls, 3).expect("it is right");
+    let mut call = |n: i64| engine.call::<_, i64>(caller, &mut Vm::default(), (n, 7i64));
+    for n in [1, 1, 1, 100_000] {
+        assert_eq!(call(n), Ok(7));
+    }
+    assert_eq!(engine.tier(callee), Tier::Baseline);
+    // Baseline code counts what leaves it.
+    let left = || engine.stats().exits.iter().map(|(_, times)| times).sum::<u64>();
+    let before = left();
+    for _ in 0..20 {
+        assert_eq!(call(1), Ok(7));
+    }
+    assert_eq!(left(), before + 20);
+}

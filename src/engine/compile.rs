@@ -140,6 +140,10 @@ impl<B: Bytecode> Engine<B> {
                 })?;
                 function.code.set_baseline(code);
                 function.body().speculation.note_run();
+                // The function may have become hot in a loop, where nobody looks at how calls enter it.
+                if function.calls.enters_interpreter() {
+                    self.close(function);
+                }
             }
             Tier::Optimizer if !function.code.has_optimized(at) => {
                 let code = self.watched(function, Form::Optimizer(at), |watch| {

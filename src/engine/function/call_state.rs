@@ -121,6 +121,11 @@ impl CallState {
         !matches!(*self.entry.borrow(), Entry::Closed | Entry::Interpreter)
     }
 
+    /// Whether calls enter machine code that interprets the function.
+    pub(crate) fn enters_interpreter(&self) -> bool {
+        matches!(*self.entry.borrow(), Entry::Interpreter)
+    }
+
     /// Records that calls enter machine code that interprets the function.
     pub(crate) fn open_to_interpreter(&self) {
         debug_assert!(!self.is_open(), "calls enter its own code");
