@@ -267,16 +267,17 @@ mod tests {
             frame.iter().copied().enumerate().filter(|(at, bits)| *bits != u64::MAX || *at == 200).collect();
         assert_eq!(written, expected);
 
-        let record = records.add(
-            3,
-            FrameAt::Stack(24),
-            Held::Stack(0, Type::I64),
-            [(StateRegister { register: 2, kind: Some(0) }, Held::Register(3, Type::I32))].into_iter(),
-        );
+        let boxed = |register| StateRegister { register, kind: Some(0) };
+        let values = [(boxed(1), Held::Constant(5)), (boxed(2), Held::Register(3, Type::I32))];
+        let first = Held::Stack(0, Type::I64);
+        let record = records.add(3, FrameAt::Stack(24), first, values.into_iter());
         // SAFETY: as above.
         let exited = unsafe { records.leave(record, &dump, stack.as_mut_ptr().cast()) };
         assert_eq!(exited, Exited { status: 3, first: 7 });
-        assert_eq!(stack, [7, 0xffff_ffff_ffff_ff81, 9, 0, 0, 0x9abc_def0u64.wrapping_neg()]);
+        assert_eq!(
+            stack,
+            [7, 0xffff_ffff_ffff_ff81, 9, 0, 5u64.wrapping_neg(), 0x9abc_def0u64.wrapping_neg()]
+        );
         assert!(records.len() < 60 && !records.is_empty());
     }
 }

@@ -321,10 +321,11 @@ impl<'a> Execution<'a, '_> {
         let frame = next();
         for Saved { to, value } in &list.saved[saved.range()] {
             let value = match value {
-                SavedValue::Operand => list.boxes.slot(to.kind, next()),
+                SavedValue::Operand => next(),
                 SavedValue::Constant(bits) => *bits,
             };
-            self.machine.memory.write(frame + to.register as u64 * 8, 8, value);
+            let bits = list.boxes.slot(to.kind, value);
+            self.machine.memory.write(frame + to.register as u64 * 8, 8, bits);
         }
         Outcome::Exited(to)
     }

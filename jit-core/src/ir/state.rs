@@ -95,12 +95,12 @@ impl Boxes {
     }
 }
 
-/// What a VM register gets when control leaves.
+/// A value of a frame state in a tile list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SavedValue {
-    /// The value of the next operand of the instruction.
+    /// The next operand of the instruction.
     Operand,
-    /// These bits.
+    /// A constant with these bits.
     Constant(u64),
 }
 
@@ -109,7 +109,7 @@ pub enum SavedValue {
 pub struct Saved {
     /// The VM register.
     pub to: StateRegister,
-    /// Its value. A constant is what the register gets, whatever the kind is.
+    /// The value, from which the register's box is made if it gets one.
     pub value: SavedValue,
 }
 

@@ -1,10 +1,11 @@
 //! Replace operators on kinds by their formulas.
 //!
-//! In: a graph with `is`, `unbox` and `box`. Out: the same graph without them. What is in a box that was just made is not taken
+//! In: a graph with `is`, `unbox` and `box`. Out: the same graph without them. Frame states take values out of boxes. What is in a box that was just made is not taken
 //! out of it, and is not checked. Cost: linear.
 
 use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{List, Node};
+use crate::ir::state::Boxes;
 use crate::vocab::{Op, Sig, Type};
 
 /// Lowers all operators on kinds.
@@ -12,6 +13,7 @@ pub fn lower(graph: &mut Graph) {
     if graph.kinds.is_empty() {
         return;
     }
+    take_out_of_states(graph);
     let mut values = Vec::new();
     for at in 0..graph.nodes.len() {
         let node = Node::from(at);
@@ -43,6 +45,26 @@ pub fn lower(graph: &mut Graph) {
         }
     }
     graph.kinds = &[];
+}
+
+/// Gives frame states the values that are in boxes, which are made only when control leaves.
+fn take_out_of_states(graph: &mut Graph) {
+    graph.states.boxes = Boxes { vocab: graph.vocab, kinds: graph.kinds };
+    for at in 0..graph.blocks.len() {
+        let end = graph.blocks[at].end;
+        if !end.is_some() || !graph.has_state(graph.node(end).op) {
+            continue;
+        }
+        let inputs = graph.node(end).inputs.range().skip(1);
+        let registers = graph.states.all[graph.node(end).imm as usize].registers.range();
+        for (input, register) in inputs.zip(registers) {
+            let data = graph.node(graph.links[input]);
+            if data.op == Op::BOX && graph.states.boxes.can_make(data.imm) {
+                graph.states.registers[register].kind = Some(data.imm as u8);
+                graph.links[input] = graph.inputs(graph.links[input])[0];
+            }
+        }
+    }
 }
 
 /// Replaces an operator by the operators of its formula.

@@ -283,8 +283,7 @@ impl Emitter<'_> {
         let pointer = anywhere(self.vreg(*pointer));
         self.out.operands.push(pointer);
         for (&to, &value) in core::iter::zip(registers, values) {
-            let known = self.graph.as_const(value).map(|bits| self.graph.states.boxes.slot(to.kind, bits));
-            let known = known.map(SavedValue::Constant);
+            let known = self.graph.as_const(value).map(SavedValue::Constant);
             if known.is_none() {
                 let operand = anywhere(self.vreg(value));
                 self.out.operands.push(operand);
