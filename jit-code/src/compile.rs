@@ -9,7 +9,7 @@ use crate::emit::adapter::adapter;
 use crate::emit::admit::admit_calls;
 use crate::emit::{Backend, Code, Form, MAX_FRAME_BYTES, Options, Scratch, Set, emit, emit_as, link_by_hand};
 use crate::exit::Records;
-use crate::faults::{self, Guarded, Registered, Site};
+use crate::faults::{self, Registered};
 use crate::memory::{CodeMemory, Installed};
 use crate::status::Status;
 use crate::unwind::StackFrame;
@@ -362,16 +362,7 @@ impl<M: Backend> Compiler<M> {
         }
         observer.code(&target, tiles, &self.code.emitted());
         let installed = self.memory.install(&self.code.finished())?;
-        let faults = (!self.code.sites.is_empty()).then(|| {
-            let lands = self.code.lands.expect("a function that may fault ends");
-            Registered::new(Guarded {
-                start: installed.address().addr(),
-                len: self.code.end as usize,
-                leave: self.code.leaves[lands as usize],
-                is_call_entry: call_entry.is_some(),
-                sites: Box::new(Box::<[Site]>::from(&self.code.sites[..])),
-            })
-        });
+        let faults = self.code.register_faults(installed.address().addr(), call_entry.is_some());
         let map = origins(&self.code, tiles);
         let announced = self.watchers.tell(&Told {
             name: &self.name,

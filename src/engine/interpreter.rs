@@ -148,7 +148,7 @@ impl<B: Bytecode> Engine<B> {
         let Some(record) = self.record(&interpreter, function) else { return Ok(None) };
         self.stack.demand(interpreter.stack_bytes())?;
         let body = function.body();
-        body.note_run();
+        body.speculation.note_run();
         let top = body.registers().wrapping_add(body.depth(at));
         // SAFETY: the record is of this function, which was verified, and lives as long as it; the frame has as many slots as
         // verification asked for; control has reached this bytecode.

@@ -176,7 +176,7 @@ impl<B: Bytecode> Engine<B> {
         }
         let interpreter = self.interpreter_for(function)?;
         let record = self.record(&interpreter, function)?;
-        function.body().note_run();
+        function.body().speculation.note_run();
         let links = self.links.borrow();
         let cell = links.cell(function.number());
         // SAFETY: the record is the function's and lives as long as it; whoever removes the function closes the cell.

@@ -23,7 +23,7 @@ pub const IN_MEMORY: u64 = 0;
 pub(crate) fn admit_calls<M: Backend>(cx: &mut M, admission: &Admission<'_>, backtraces: bool) -> u32 {
     let Admission { arguments, cell } = *admission;
     cx.leaving.is_call_entry = true;
-    cx.leaving.noted = backtraces.then(|| core::ptr::from_ref(cell).addr() as u64);
+    cx.leaving.is_noted = backtraces;
     let stack_bytes = cx.frame.size() as usize;
     cx.leaving.host = core::ptr::from_ref(cell.host()).addr() as u64;
     cx.leaving.cell = core::ptr::from_ref(cell).addr() as u64;

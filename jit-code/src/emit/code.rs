@@ -2,7 +2,7 @@
 
 use super::Backend;
 use crate::exit::Records;
-use crate::faults::Site;
+use crate::faults::{Guarded, Registered, Site};
 use crate::memory::Finished;
 use crate::unwind::Described;
 use azulejo_core::ir::emitted::{Emitted, Maker};
@@ -61,6 +61,18 @@ impl<M: Backend> Code<M> {
     /// The code as debuggers and unwinders see it.
     pub fn described(&self) -> Described<'_> {
         Described { machine: M::MACHINE, frame: &self.frame, leaves: &self.leaves, end: self.end as usize }
+    }
+
+    /// Tells the fault handler of the code, which is at this address. `None` if no access may fault.
+    pub(crate) fn register_faults(&self, start: usize, is_call_entry: bool) -> Option<Registered> {
+        let lands = self.lands.filter(|_| !self.sites.is_empty())?;
+        Some(Registered::new(Guarded {
+            start,
+            len: self.end as usize,
+            leave: self.leaves[lands as usize],
+            is_call_entry,
+            sites: Box::new(Box::<[Site]>::from(&self.sites[..])),
+        }))
     }
 
     /// The code as code memory takes it.

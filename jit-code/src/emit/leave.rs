@@ -23,8 +23,8 @@ pub(super) struct Leaving {
     pub(super) resume: u64,
     /// The code that exits with a state share.
     pub(super) with_state: Option<Block>,
-    /// The address of its own call cell, if other functions call it and its failures are noted.
-    pub(super) noted: Option<u64>,
+    /// Whether other functions call it and its failures are noted.
+    pub(super) is_noted: bool,
     /// Failure exits, which are emitted behind all blocks.
     failures: Vec<Failure>,
     /// The shared endings that cold code jumps to.
@@ -33,7 +33,7 @@ pub(super) struct Leaving {
 
 impl Leaving {
     pub(super) fn clear(&mut self) {
-        (self.is_call_entry, self.host, self.noted) = (false, 0, None);
+        (self.is_call_entry, self.host, self.is_noted) = (false, 0, false);
         (self.cell, self.resume, self.with_state) = (0, 0, None);
         self.failures.clear();
         self.endings.clear();
@@ -96,7 +96,7 @@ pub fn leave<M: Backend>(cx: &mut M) {
     if ends_as_before(cx, Ending::AsItIs) {
         return;
     }
-    if cx.leaving.noted.is_none() {
+    if !cx.leaving.is_noted {
         cx.land_faults();
     }
     drop_frame(cx);
@@ -113,12 +113,15 @@ pub fn leave_unfinished<M: Backend>(cx: &mut M) {
 
 /// Leaves a function that fails. If failures are noted, the failing bytecode is in the first result register.
 fn leave_failed<M: Backend>(cx: &mut M) {
-    let Some(cell) = cx.leaving.noted else { return leave(cx) };
+    if !cx.leaving.is_noted {
+        return leave(cx);
+    }
     if ends_as_before(cx, Ending::Noted) {
         return;
     }
     cx.land_faults();
     drop_frame(cx);
+    let cell = cx.leaving.cell;
     cx.set_register(M::REGISTERS.noted, cell);
     cx.load_word(M::REGISTERS.temp, M::REGISTERS.noted, CallCell::HOST as i64);
     cx.jump_at(Target::Word(M::REGISTERS.temp, Host::NOTE_STUB as i64));
@@ -161,7 +164,7 @@ pub fn leave_at<M: Backend>(cx: &mut M) {
 /// Leaves a function that other functions of bytecode call, by a trap.
 pub fn fail_with<M: Backend>(cx: &mut M, code: i64, at: u32) {
     let [first, second] = M::REGISTERS.results;
-    if cx.leaving.noted.is_some() {
+    if cx.leaving.is_noted {
         cx.set_register(first, at as u64);
     }
     if !ends_as_before(cx, Ending::Failed(code as u64)) {
@@ -198,8 +201,8 @@ pub fn invoke_from_memory<M: Backend>(cx: &mut M, origin: u32) {
 
 /// Emits the check after a call that may fail, of bytecode or of a native function. It exits if the call failed.
 pub fn expect_result<M: Backend>(cx: &mut M, origin: u32) {
-    let Leaving { is_call_entry, noted, ref failures, .. } = cx.leaving;
-    let ends_alike = is_call_entry && noted.is_none();
+    let Leaving { is_call_entry, is_noted, ref failures, .. } = cx.leaving;
+    let ends_alike = is_call_entry && !is_noted;
     let shared = failures.first().filter(|_| ends_alike).map(|failure| failure.block);
     let block = shared.unwrap_or_else(|| {
         let block = cx.add_block();
@@ -214,13 +217,13 @@ pub fn expect_result<M: Backend>(cx: &mut M, origin: u32) {
 pub(super) fn finish<M: Backend>(cx: &mut M, may_fault: bool) {
     let first = M::REGISTERS.results[0];
     let failures = core::mem::take(&mut cx.leaving.failures);
-    let (is_call_entry, noted) = (cx.leaving.is_call_entry, cx.leaving.noted);
+    let (is_call_entry, is_noted) = (cx.leaving.is_call_entry, cx.leaving.is_noted);
     for Failure { block, origin } in &failures {
         cx.start(*block);
-        match (is_call_entry, noted) {
+        match (is_call_entry, is_noted) {
             // All failures end in the same way, with the epilogue that follows.
-            (true, None) => {}
-            (true, Some(_)) => {
+            (true, false) => {}
+            (true, true) => {
                 cx.set_register(first, *origin as u64);
                 leave_failed(cx);
             }
@@ -231,7 +234,7 @@ pub(super) fn finish<M: Backend>(cx: &mut M, may_fault: bool) {
             }
         }
     }
-    if is_call_entry && noted.is_none() && !failures.is_empty() {
+    if is_call_entry && !is_noted && !failures.is_empty() {
         leave(cx);
     }
     if may_fault && cx.is_interpreted() {

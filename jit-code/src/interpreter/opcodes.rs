@@ -14,7 +14,6 @@ use super::{InterpreterChoice, ROOM};
 use crate::CodeMemory;
 use crate::baseline;
 use crate::emit::{self, Backend, Code, DistanceForm, Form, Goal, Options, Outline, Set, emit_as};
-use crate::faults::{Guarded, Registered, Site};
 use crate::memory::{Finished, fork};
 use crate::unwind::{Described, StackFrame};
 use azulejo_core::error::{Error, Unsupported};
@@ -86,17 +85,17 @@ pub(super) fn of<M: Backend>(
     n_opcodes: usize,
 ) -> Result<&'static OpcodeSet, Unsupported> {
     fork::protect(&ALL);
-    let find = |key: &SetKey| {
-        let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter().find(|(known, _)| known == key).map(|(_, opcodes)| *opcodes)
+    let all = || ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    let find = |all: &[(SetKey, &'static OpcodeSet)]| {
+        all.iter().find(|(known, _)| *known == key).map(|(_, opcodes)| *opcodes)
     };
-    if let Some(opcodes) = find(&key) {
+    let found = find(&all());
+    if let Some(opcodes) = found {
         return Ok(opcodes);
     }
     let started = OpcodeSet::start::<M>(options, n_opcodes)?;
-    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, opcodes)) = all.iter().find(|(known, _)| *known == key) {
-        let opcodes = *opcodes;
+    let mut all = all();
+    if let Some(opcodes) = find(&all) {
         // Regions are dropped without the lock.
         drop(all);
         drop(started);
@@ -241,15 +240,7 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
         });
         let Ok(installed) = installed else { return };
         let start = installed.address().addr();
-        let faults = code.lands.filter(|_| !code.sites.is_empty()).map(|lands| {
-            Registered::new(Guarded {
-                start,
-                len: code.end as usize,
-                leave: code.leaves[lands as usize],
-                is_call_entry: false,
-                sites: Box::new(Box::<[Site]>::from(&code.sites[..])),
-            })
-        });
+        let faults = code.register_faults(start, false);
         let is_first = table[opcode].compare_exchange(*unmade, start, AcqRel, Acquire).is_ok();
         if is_first {
             // Both stay as long as the process.

@@ -429,6 +429,12 @@ impl Graph {
             .then(|| (&self.states.all[data.imm as usize], self.states.registers(data.imm)))
     }
 
+    /// The node that ends a block, if it has a frame state.
+    pub fn end_with_state(&self, block: Block) -> Option<Node> {
+        let end = self.block(block).end;
+        (end.is_some() && self.has_state(self.node(end).op)).then_some(end)
+    }
+
     /// Whether nodes of an operator have a frame state.
     #[inline]
     pub fn has_state(&self, op: Op) -> bool {

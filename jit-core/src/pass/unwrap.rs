@@ -4,6 +4,7 @@
 //! widened with zeros, or whose bits are taken for those of an integer, is used as it was before. Cost: linear.
 
 use crate::ir::graph::Graph;
+use crate::ir::index::Block;
 use crate::vocab::Op;
 
 /// Removes casts from the values of frame states.
@@ -12,10 +13,7 @@ pub fn unwrap(graph: &mut Graph) {
         return;
     }
     for at in 0..graph.blocks.len() {
-        let end = graph.blocks[at].end;
-        if !end.is_some() || !graph.has_state(graph.node(end).op) {
-            continue;
-        }
+        let Some(end) = graph.end_with_state(Block::from(at)) else { continue };
         for link in graph.node(end).inputs.range().skip(1) {
             loop {
                 let value = graph.links[link];

@@ -197,11 +197,6 @@ impl<B: Bytecode> Body<B> {
         }
     }
 
-    /// Notes that the function is interpreted now.
-    pub(crate) fn note_run(&self) {
-        self.speculation.note_run();
-    }
-
     /// The function as observers of compilations see it.
     pub(crate) fn subject(&self, form: Form) -> Subject<'_, B> {
         Subject { name: &self.name, code: &self.code.ops, form }

@@ -4,7 +4,7 @@
 //! out of it, and is not checked. Cost: linear.
 
 use crate::ir::graph::{Graph, NodeData};
-use crate::ir::index::{List, Node};
+use crate::ir::index::{Block, List, Node};
 use crate::ir::state::Boxes;
 use crate::vocab::{Op, Sig, Type};
 
@@ -51,10 +51,7 @@ pub fn lower(graph: &mut Graph) {
 fn take_out_of_states(graph: &mut Graph) {
     graph.states.boxes = Boxes { vocab: graph.vocab, kinds: graph.kinds };
     for at in 0..graph.blocks.len() {
-        let end = graph.blocks[at].end;
-        if !end.is_some() || !graph.has_state(graph.node(end).op) {
-            continue;
-        }
+        let Some(end) = graph.end_with_state(Block::from(at)) else { continue };
         let inputs = graph.node(end).inputs.range().skip(1);
         let registers = graph.states.all[graph.node(end).imm as usize].registers.range();
         for (input, register) in inputs.zip(registers) {

@@ -28,6 +28,7 @@ pub(super) fn emit(
     out.position.resize(graph.blocks.len(), u32::MAX);
     out.loops.clone_from(&schedule.loops);
     out.boxes = graph.states.boxes;
+    out.states.resize(graph.states.all.len(), TileState { to: 0, saved: List::EMPTY });
     number_ways(scratch, graph, schedule);
     let mut emitter = Emitter { scratch, graph, schedule, set, regs, out };
     for block in &schedule.blocks {
@@ -291,8 +292,6 @@ impl Emitter<'_> {
             self.out.saved.push(Saved { to, value: known.unwrap_or(SavedValue::Operand) });
         }
         let saved = List { start, len: registers.len() as u32 };
-        let none = TileState { to: 0, saved: List::EMPTY };
-        self.out.states.resize(self.graph.states.all.len(), none);
         self.out.states[self.graph.node(node).imm as usize] = TileState { to: state.to, saved };
     }
 
