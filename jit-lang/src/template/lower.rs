@@ -458,8 +458,9 @@ impl Lowering<'_> {
                 self.step(Step::Slow);
                 self.value(body)
             }
+            // A function ends by a trap once.
             _ => {
-                self.start(block, &[], false);
+                self.start(block, &[], matches!(arm.kind, Kind::Trap(_)));
                 self.value(arm)
             }
         }
