@@ -8,13 +8,13 @@ use super::writer::Writer;
 use azulejo::prelude::*;
 use azulejo::{Cases, Regs, Site, Trap};
 
-/// No number has these bits or more, since the only NaN in a box is the canonical one.
-pub(crate) const NIL: Word = 0xfff1 << 48;
+/// No number has these bits or more: the NaNs that arithmetic makes of numbers have `0x7ff8` or `0xfff8` in front of zeros.
+pub(crate) const NIL: Word = 0xfff9 << 48;
 const FALSE: Word = NIL + 1;
 const TRUE: Word = NIL + 2;
 /// The addresses of closures and of tables are added to these.
-const CLOSURE: Word = 0xfff5 << 48;
-const TABLE: Word = 0xfff6 << 48;
+const CLOSURE: Word = 0xfffa << 48;
+const TABLE: Word = 0xfffb << 48;
 /// The upper bits of a closure's box.
 const CLOSURE_TAG: Word = CLOSURE >> 48;
 
@@ -76,7 +76,7 @@ opcodes! {
 template_macros! {
     values {
         kinds u64 {
-            number: f64 { is (ult $box &NIL) unbox (bitcast $box f64) box (bitcast (canonical_nan $value) u64) }
+            number: f64 { is (ult $box &NIL) unbox (bitcast $box f64) box (bitcast $value u64) }
             table: ptr { is (uge $box &TABLE) unbox (sub $box &TABLE) box (add $value &TABLE) }
             closure: ptr { is (eq (shr $box 48) &CLOSURE_TAG) unbox (sub $box &CLOSURE) box (add $value &CLOSURE) }
             nil { is (eq $box &NIL) }
