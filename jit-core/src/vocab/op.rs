@@ -145,6 +145,8 @@ bitflags! {
         /// The node's operands are values for VM registers, and its constant is the number of a
         /// [`FrameState`](crate::ir::state::FrameState). They may be anywhere.
         const STATE = 1 << 16;
+        /// The value is read through a register that is kept for it, so any block may read it again, and that takes an instruction.
+        const REREAD = 1 << 17;
     }
 }
 

@@ -348,10 +348,10 @@ operator_table! {
     // Operators of opcodes that machine code interprets, which read their operands from the bytecode: a field of the bytecode,
     // extended to 64 bits; a word of the function's record, by its offset; the bytecode's address; the first free slot of the operand stack; and the
     // ends: the next bytecode, the bytecode at an address, and an exit at such a bytecode.
-    FIELD "field" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
-    RECORD "record" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
-    KEPT_PC "kept_pc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
-    KEPT_TOP "kept_top" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
+    FIELD "field" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
+    RECORD "record" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
+    KEPT_PC "kept_pc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
+    KEPT_TOP "kept_top" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
     DISPATCH "dispatch" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
     DISPATCH_TO "dispatch_to" (Ptr Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
     LEAVE_AT "leave_at" (Ptr) [] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
