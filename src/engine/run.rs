@@ -110,6 +110,11 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         result.map_err(|error| as_trap(&error))
     }
 
+    fn caught(&self, trap: Trap) -> Result<u32, Trap> {
+        let code = self.engine.links.borrow().caught(trap);
+        Trap::from_code(code).map_or(Ok(code), Trap::catch)
+    }
+
     fn set_tail_call(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<(), Trap> {
         self.engine.links.borrow().set_tail_call(context.cast(), function, args);
         Ok(())
@@ -156,7 +161,8 @@ impl Args for TailArguments<'_> {
 pub(super) fn as_trap(error: &Error) -> Trap {
     match *error {
         Error::Trap { trap, .. } => trap,
-        Error::StackOverflow | Error::Interrupted { .. } | Error::OutOfFuel { .. } => Trap::StackOverflow,
+        Error::StackOverflow => Trap::StackOverflow,
+        Error::Interrupted { .. } | Error::OutOfFuel { .. } => Trap::Ended,
         // The call itself was wrong: there is no other reason why a function would not run.
         _ => Trap::BadCall,
     }

@@ -133,10 +133,11 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     }
 
     fn linkage() -> Linkage<'static> {
-        let Stubs { set_tail_call, begin_tail_call, .. } = *M::STUBS;
+        let Stubs { set_tail_call, begin_tail_call, caught, .. } = *M::STUBS;
         Linkage {
             set_tail_call: set_tail_call.addr() as u64,
             begin_tail_call: begin_tail_call.addr() as u64,
+            caught: caught.addr() as u64,
             ..Linkage::default()
         }
     }

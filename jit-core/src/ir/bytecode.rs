@@ -54,6 +54,9 @@ pub enum Flow {
 pub trait Functions<C> {
     /// Runs a function to its end with these bits in its first VM registers. Returns the bits of its result.
     fn invoke(&self, context: *mut C, function: u32, args: &[u64]) -> Result<u64, Trap>;
+    /// Called with the trap of a function that has failed, if its caller goes on. Returns the trap's code, or the trap with which the
+    /// caller has to fail in spite of that, because the program is to end.
+    fn caught(&self, trap: Trap) -> Result<u32, Trap>;
     /// Records the function that runs next, when the current one has ended, and its arguments.
     fn set_tail_call(&self, context: *mut C, function: u32, args: &[u64]) -> Result<(), Trap>;
 }
@@ -65,6 +68,10 @@ pub struct NoFunctions;
 impl<C> Functions<C> for NoFunctions {
     fn invoke(&self, _: *mut C, _: u32, _: &[u64]) -> Result<u64, Trap> {
         Err(Trap::BadCall)
+    }
+
+    fn caught(&self, trap: Trap) -> Result<u32, Trap> {
+        trap.catch()
     }
 
     fn set_tail_call(&self, _: *mut C, _: u32, _: &[u64]) -> Result<(), Trap> {

@@ -306,10 +306,16 @@ operator_table! {
     // each node reads it anew, at its place. `SPEND` decrements one and returns the rest.
     POLL "poll" () [Code] -> Ptr, Key::None, NONE, None, [READS GRAPH], (none);
     SPEND "spend" () [Code] -> Ptr, Key::None, NONE, None, [READS GRAPH], (none);
-    // A call of a function of bytecode with its arguments in memory.
     // A call of a native function that may fail. If it does, the function that calls it fails too.
     CALL_OR_FAIL "call_or_fail" (Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    // A call of a function of bytecode with its arguments in memory.
     INVOKE_SPREAD "invoke_spread" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    // The same calls by a function that goes on if they fail. `FAILURE` is the code of the trap with which such a call failed, or
+    // zero: it is in the register of the call's second result.
+    TRY_CALL "try_call" (Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    TRY_INVOKE "try_invoke" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    TRY_INVOKE_SPREAD "try_invoke_spread" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    FAILURE "failure" (Word) [] -> Same, Key::Result, HALF, None, [SECOND GRAPH], (none);
 
     // Operators of functions that other functions of bytecode call directly: the arguments (those on the stack by number), a
     // frame of their own, and the ends. `HAND_OVER` is an exit: its operands are the context and the values of VM registers, which

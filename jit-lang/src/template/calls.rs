@@ -240,6 +240,7 @@ impl Checker<'_> {
             Kind::Let(_, body) | Kind::Slow(body) => self.leads(body),
             Kind::Sequence(steps) => steps.last().map_or(Leads::Elsewhere, |last| self.leads(last)),
             Kind::If(_, so, not) => part_of(&[&**so, &**not]),
+            Kind::Try(attempt) => part_of(&[&attempt.otherwise]),
             Kind::Cached(cached) => part_of(&[&cached.body, &cached.otherwise]),
             Kind::Site(at) => Leads::Site(*at),
             _ => Leads::Elsewhere,
@@ -259,7 +260,7 @@ pub(super) fn as_number(flag: Typed) -> Typed {
 }
 
 /// Converts the number that a flag was converted to back to a flag.
-fn as_flag(number: Typed) -> Typed {
+pub(super) fn as_flag(number: Typed) -> Typed {
     let (place, sig) = (number.place, Sig { from: Type::I8, ty: Type::Flag });
     let kind = Kind::Op { op: Op::NZ, sig, args: vec![number], imm: None, checks: Vec::new() };
     super::check::flag(kind, place)

@@ -45,7 +45,7 @@ pub(super) fn formula(body: &Typed) -> Vec<FormulaTerm> {
     terms.collect()
 }
 
-struct Lowering<'a> {
+pub(super) struct Lowering<'a> {
     operands: &'a [Operand],
     /// Whether the accesses of `(within …)` may fault, so that their flags are not computed.
     faults: bool,
@@ -56,8 +56,8 @@ struct Lowering<'a> {
     /// Whether there are too many values or blocks.
     is_too_long: bool,
     /// Whether the current point is reachable.
-    open: bool,
-    variables: HashMap<usize, u16>,
+    pub(super) open: bool,
+    pub(super) variables: HashMap<usize, u16>,
     /// The block of each mark, by the number of its sequence and the number of the mark.
     marks: HashMap<(usize, usize), u16>,
     /// The case for which each enclosing `cached` is being lowered.
@@ -102,13 +102,13 @@ impl Lowering<'_> {
     }
 
     /// Emits a step that leaves. Nothing can follow it before the next block starts.
-    fn leave(&mut self, step: Step) {
+    pub(super) fn leave(&mut self, step: Step) {
         self.step(step);
         self.open = false;
     }
 
     /// Emits a step that yields a value. Returns the value's number.
-    fn yields(&mut self, step: Step) -> u16 {
+    pub(super) fn yields(&mut self, step: Step) -> u16 {
         self.step(step);
         self.count_values(self.open as usize);
         self.n_values.wrapping_sub(1)
@@ -121,22 +121,22 @@ impl Lowering<'_> {
         self.n_values = n_values.unwrap_or(0);
     }
 
-    fn node(&mut self, op: Op, sig: Sig, inputs: &[u16], imm: Imm) -> u16 {
+    pub(super) fn node(&mut self, op: Op, sig: Sig, inputs: &[u16], imm: Imm) -> u16 {
         self.yields(Step::Node { op, sig, inputs: inputs.to_vec(), imm })
     }
 
-    fn constant(&mut self, of: Type, imm: Imm) -> u16 {
+    pub(super) fn constant(&mut self, of: Type, imm: Imm) -> u16 {
         self.node(Op::CONST, Sig { from: Type::Void, ty: of }, &[], imm)
     }
 
-    fn block(&mut self) -> u16 {
+    pub(super) fn block(&mut self) -> u16 {
         self.is_too_long |= self.n_blocks == u16::MAX;
         self.n_blocks = self.n_blocks.wrapping_add(1);
         self.n_blocks.wrapping_sub(1)
     }
 
     /// Starts a block. Returns the number of its first parameter.
-    fn start(&mut self, block: u16, params: &[Type], cold: bool) -> u16 {
+    pub(super) fn start(&mut self, block: u16, params: &[Type], cold: bool) -> u16 {
         self.open = true;
         let first = self.n_values;
         self.count_values(params.len());
@@ -151,11 +151,11 @@ impl Lowering<'_> {
         self.start(block, &[], true);
     }
 
-    fn jump(&mut self, block: u16, args: &[u16]) {
+    pub(super) fn jump(&mut self, block: u16, args: &[u16]) {
         self.leave(Step::Jump { block, args: args.to_vec() });
     }
 
-    fn branch(&mut self, flag: u16, then: u16, otherwise: u16, likelihood: Option<bool>) {
+    pub(super) fn branch(&mut self, flag: u16, then: u16, otherwise: u16, likelihood: Option<bool>) {
         let likelihood = match likelihood {
             Some(true) => Likelihood::Likely,
             Some(false) => Likelihood::Unlikely,
@@ -223,7 +223,7 @@ impl Lowering<'_> {
     }
 
     /// Emits the steps of an expression. Returns the number of its value, if it has one.
-    fn value(&mut self, typed: &Typed) -> u16 {
+    pub(super) fn value(&mut self, typed: &Typed) -> u16 {
         match &typed.kind {
             Kind::Op { op: Op::FLAGVAL, sig, args, .. } if needs_branches(&args[0]) => {
                 self.one_or_zero(&args[0], sig.ty)
@@ -314,8 +314,8 @@ impl Lowering<'_> {
                 self.step(Step::Slow);
                 self.value(body)
             }
-            Kind::Call(call) => self.call(call),
-            Kind::Invoke(invoke) => self.invoke(invoke, typed.ty),
+            Kind::Call(call) => self.call(call, false),
+            Kind::Invoke(_) | Kind::Try(_) => self.of_bytecode(typed),
             Kind::Place(at) => self.place(*at),
             _ => {
                 self.effect(typed);
@@ -518,19 +518,31 @@ impl Lowering<'_> {
         self.yields(Step::SiteValue { operand, offset, ty, learns_slowly })
     }
 
-    /// Emits a call. Returns the number of its result, if it has one.
-    fn call_step(&mut self, step: Step, ret: Type) -> u16 {
-        if ret == Type::Void {
-            self.step(step);
-            return 0;
-        }
-        self.yields(step)
+    /// Emits a call. Returns the number of its result, if it has one. If failures are caught, the next number is that of the trap's
+    /// code.
+    fn call_step(&mut self, step: Step, ret: Type, catches: bool) -> u16 {
+        let first = self.n_values;
+        self.step(step);
+        let n_values = ret.is_value() as usize + catches as usize;
+        self.count_values(if self.open { n_values } else { 0 });
+        first
     }
 
-    fn invoke(&mut self, invoke: &Invoke, ret: Type) -> u16 {
+    /// Emits a call of a function of bytecode, or any call whose failure is caught.
+    fn of_bytecode(&mut self, typed: &Typed) -> u16 {
+        match &typed.kind {
+            Kind::Invoke(invoke) => self.invoke(invoke, typed.ty, false).0,
+            Kind::Try(attempt) => self.attempt(attempt, typed.ty),
+            other => unreachable!("{other:?} is no such call"),
+        }
+    }
+
+    /// Emits a call of a function of bytecode. Returns the number of its result, as for all calls, and that of the function's number.
+    pub(super) fn invoke(&mut self, invoke: &Invoke, ret: Type, catches: bool) -> (u16, u16) {
         let function = self.value(&invoke.function);
         let args = self.arguments(&invoke.args);
-        self.call_step(Step::Invoke { function, args, ret, effect: invoke.effect }, ret)
+        let step = Step::Invoke { function, args, ret, catches, effect: invoke.effect };
+        (self.call_step(step, ret, catches), function)
     }
 
     fn arguments(&mut self, args: &Arguments) -> steps::StepArguments {
@@ -542,7 +554,8 @@ impl Lowering<'_> {
         }
     }
 
-    fn call(&mut self, call: &Call) -> u16 {
+    /// Emits a call of a Rust function or an address.
+    pub(super) fn call(&mut self, call: &Call, catches: bool) -> u16 {
         let callee = match &call.callee {
             Callee::Native(number) => steps::StepCallee::Native(*number),
             Callee::Path(path) => steps::StepCallee::Path(path.clone()),
@@ -564,6 +577,6 @@ impl Lowering<'_> {
         }
         let ret = call.ret.map_or(Type::Void, Scalar::ty);
         let (convention, throws, effect) = (call.abi.convention, call.throws, call.effect);
-        self.call_step(Step::Call { callee, convention, args, ret, throws, effect }, ret)
+        self.call_step(Step::Call { callee, convention, args, ret, throws, catches, effect }, ret, catches)
     }
 }

@@ -10,7 +10,7 @@ use azulejo_core::vocab::op::{Key, Yields};
 use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
 use azulejo_lang::Token;
 use azulejo_lang::template::ast::{
-    Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Typed,
+    Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Try, Typed,
 };
 use azulejo_lang::template::signs::Sign;
 use proc_macro2::{Span, TokenStream};
@@ -160,8 +160,13 @@ impl Writer<'_> {
                 let trap = self.trap(code);
                 quote!({ if !(#flag) { #trap } #access })
             }
-            Kind::Call(call) => self.call(call, typed),
-            Kind::Invoke(invoke) => self.invoke(invoke, typed),
+            Kind::Call(call) => self.call(call, typed, None),
+            Kind::Invoke(invoke) => self.invoke(invoke, typed, None),
+            Kind::Try(attempt) => match &attempt.call.kind {
+                Kind::Call(call) => self.call(call, typed, Some(attempt)),
+                Kind::Invoke(invoke) => self.invoke(invoke, typed, Some(attempt)),
+                other => unreachable!("{other:?} does not fail"),
+            },
             Kind::Window(_) | Kind::WindowLength(_) | Kind::Place(_) | Kind::Site(_) => self.address(typed),
             _ => self.control(typed),
         }
@@ -400,10 +405,27 @@ impl Writer<'_> {
         }
     }
 
-    fn invoke(&self, invoke: &Invoke, typed: &Typed) -> TokenStream {
+    fn invoke(&self, invoke: &Invoke, typed: &Typed, attempt: Option<&Try>) -> TokenStream {
         let function = self.expression(&invoke.function);
         let args = self.arguments(&invoke.args);
-        let bits = match typed.ty {
+        let result = quote!(machine.functions.invoke(machine.context, function, #args));
+        let value = self.outcome(result, typed, attempt, quote!(machine.functions.caught(trap)));
+        quote! {{
+            let function = (#function) as u32;
+            #value
+        }}
+    }
+
+    /// The value of a call whose result or failure is given. If the failure is caught, `caught` is the trap's code, or the trap with
+    /// which the function fails in spite of that.
+    fn outcome(
+        &self,
+        result: TokenStream,
+        typed: &Typed,
+        attempt: Option<&Try>,
+        caught: TokenStream,
+    ) -> TokenStream {
+        let value = match typed.ty {
             Type::Void => quote!({
                 bits;
             }),
@@ -412,13 +434,26 @@ impl Writer<'_> {
                 quote!(<#ty as __meaning::Num>::from_bits(bits))
             }
         };
-        quote! {{
-            let function = (#function) as u32;
-            match machine.functions.invoke(machine.context, function, #args) {
-                ::core::result::Result::Ok(bits) => #bits,
-                ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
+        let failed = match attempt {
+            None => quote!(return __bytecode::Flow::Trap(trap)),
+            Some(attempt) => {
+                let (code, otherwise) = (variable(attempt.code), self.expression(&attempt.otherwise));
+                quote! {
+                    match #caught {
+                        ::core::result::Result::Ok(code) => {
+                            #[allow(unused_variables)]
+                            let #code = code as i32;
+                            #otherwise
+                        }
+                        ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
+                    }
+                }
             }
-        }}
+        };
+        quote!(match #result {
+            ::core::result::Result::Ok(bits) => #value,
+            ::core::result::Result::Err(trap) => #failed,
+        })
     }
 
     /// The bits of a function's arguments, as a slice.
@@ -437,7 +472,7 @@ impl Writer<'_> {
         }
     }
 
-    fn call(&self, call: &Call, typed: &Typed) -> TokenStream {
+    fn call(&self, call: &Call, typed: &Typed, attempt: Option<&Try>) -> TokenStream {
         match &call.callee {
             Callee::Native(number) => {
                 let name = super::natives::name(*number);
@@ -450,19 +485,7 @@ impl Writer<'_> {
                 if !call.throws {
                     return result;
                 }
-                let value = match typed.ty {
-                    Type::Void => quote!({
-                        bits;
-                    }),
-                    ty => {
-                        let ty = rust(ty);
-                        quote!(<#ty as __meaning::Num>::from_bits(bits))
-                    }
-                };
-                quote!(match #result.get() {
-                    ::core::result::Result::Ok(bits) => #value,
-                    ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
-                })
+                self.outcome(quote!(#result.get()), typed, attempt, quote!(trap.catch()))
             }
             Callee::Path(path) => self.call_path(call, path, typed),
             Callee::Value(value) => self.call_value(call, value, typed),

@@ -175,6 +175,16 @@ impl Links {
         self.host.set_tail_call(cell, context, args);
     }
 
+    /// A function has failed, and its caller goes on. Returns the code of the trap that the caller sees.
+    pub(crate) fn caught(&self, trap: Trap) -> u32 {
+        self.host.caught(trap.code() as u64) as u32
+    }
+
+    /// Whether a failure has gone no further since this was asked.
+    pub(crate) fn take_caught(&self) -> bool {
+        self.host.take_caught()
+    }
+
     /// The number of the function of the pending tail call, and how many arguments it gets.
     pub(crate) fn next(&self) -> (u32, usize) {
         // SAFETY: this is only called after a function ended in a tail call, and call cells live as long as the host.

@@ -59,6 +59,10 @@ impl Functions<Vm> for Library {
         }
     }
 
+    fn caught(&self, trap: Trap) -> Result<u32, Trap> {
+        trap.catch()
+    }
+
     fn set_tail_call(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<(), Trap> {
         let links = Links::current();
         links.host.set_tail_call(links.cell(function), context.cast(), args);

@@ -33,6 +33,9 @@ pub struct Linkage<'a> {
     /// takes the call cell, the context, and the number of arguments, and returns the address at which the caller stores
     /// them.
     pub begin_tail_call: u64,
+    /// The address of a native function that is told of a failure which goes no further. It takes the call cell of the function that
+    /// failed, and the trap's code. It returns that code, or [`Trap::Ended`](crate::vocab::Trap)'s if the program is to end.
+    pub caught: u64,
     /// The address of a word that becomes nonzero when the program is to stop, if it can be stopped. Each loop reads it at
     /// its head, and exits there if it is nonzero.
     pub stop: Option<u64>,
@@ -77,14 +80,20 @@ pub(super) enum InvokeArguments<R> {
 impl Linkage<'_> {
     /// The fields that are the same for all engines of the process.
     pub fn of_process(&self) -> Linkage<'static> {
-        let Linkage { set_tail_call, begin_tail_call, .. } = *self;
-        Linkage { set_tail_call, begin_tail_call, ..Linkage::default() }
+        let Linkage { set_tail_call, begin_tail_call, caught, .. } = *self;
+        Linkage { set_tail_call, begin_tail_call, caught, ..Linkage::default() }
     }
 }
 
 impl<O: Operands> Linker<'_, O> {
-    /// Calls a function of bytecode.
-    pub(super) fn invoke(&mut self, function: Ref, args: Arguments, ret: Type, effect: Effect) {
+    /// Calls a function of bytecode. If the caller catches failures, the trap's code is a value, too.
+    pub(super) fn invoke(
+        &mut self,
+        function: Ref,
+        args: Arguments,
+        (ret, catches): (Type, bool),
+        effect: Effect,
+    ) {
         self.operands.before_call(&mut self.cursor, effect);
         let (context, callee, args) = self.prepare_invoke(function, args);
         let (target, cell) = match callee {
@@ -97,9 +106,9 @@ impl<O: Operands> Linker<'_, O> {
         let (op, n_args) = match args {
             InvokeArguments::InMemory(run) => {
                 self.scratch.inputs.extend(run);
-                (Op::INVOKE_SPREAD, run.len())
+                (if catches { Op::TRY_INVOKE_SPREAD } else { Op::INVOKE_SPREAD }, run.len())
             }
-            _ => (Op::INVOKE, args.len::<O>()),
+            _ => (if catches { Op::TRY_INVOKE } else { Op::INVOKE }, args.len::<O>()),
         };
         self.each_argument(&args, |linker, _, bits| linker.scratch.inputs.push(bits));
         let signature =
@@ -110,7 +119,25 @@ impl<O: Operands> Linker<'_, O> {
             let value = self.cursor.bits_as(bits, ret);
             self.define(value);
         }
+        if catches {
+            let failure = self.cursor.failure(bits);
+            self.define(failure);
+        }
         self.operands.after_call(&mut self.cursor, effect);
+    }
+
+    /// Tells the engine's host of a failure that goes no further, and asks it whether the program is to end.
+    pub(super) fn caught(&mut self, function: Ref, code: Ref) {
+        let (number, code) = (self.value(function), self.value(code));
+        self.operands.before_call(&mut self.cursor, Effect::Memory);
+        let callee = self.operands.callee(&mut self.cursor, number);
+        let cell = self.cell(callee);
+        let code = self.cursor.widen(code);
+        let call = self.cursor.native_call(self.functions.caught, &TYPES[..2], Type::I64);
+        let code = self.cursor.push(Op::CALL, WORD, &[cell, code], call);
+        let code = self.cursor.bits_as(code, Type::I32);
+        self.define(code);
+        self.operands.after_call(&mut self.cursor, Effect::Memory);
     }
 
     /// Ends the function with a tail call: another function replaces it, and returns its result.
