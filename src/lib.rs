@@ -33,8 +33,8 @@ pub mod rules;
 
 pub use azulejo_core::error::{Error, Unsupported};
 pub use azulejo_core::ir::bytecode::{
-    Bytecode, Cases, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out,
-    Pop, Push, Raw, Regs, RegsMut, Site,
+    Bytecode, Callee, Cases, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo,
+    OperandKind, Out, Pop, Push, Raw, Regs, RegsMut, Site,
 };
 // Generated code implements these traits; rustc's messages name them by these paths.
 pub use azulejo_core::ir::bytecode::{Means, Opcode, Semantics};

@@ -18,7 +18,7 @@ use super::stack::Frame;
 use super::tiers::Tier;
 use super::{Args, Engine, FunctionId};
 use crate::Error;
-use azulejo_core::ir::bytecode::{Bytecode, Flow, Functions};
+use azulejo_core::ir::bytecode::{Bytecode, Callee, Flow, Functions};
 use azulejo_core::vocab::Trap;
 use std::cell::RefCell;
 
@@ -42,6 +42,11 @@ struct Calls<'a, B: Bytecode> {
 }
 
 impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
+    unsafe fn number(&self, callee: *const Callee) -> u32 {
+        // SAFETY: the caller guarantees that it is the address of a function.
+        unsafe { Links::number(callee) }
+    }
+
     fn invoke(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<u64, Trap> {
         let Calls { engine, highest } = *self;
         let Ok(function) = engine.function(FunctionId(function)) else { return Err(Trap::BadCall) };

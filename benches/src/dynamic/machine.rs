@@ -63,7 +63,7 @@ opcodes! {
     /// A variable that closures have in common: its register has the address.
     NewCell new_cell { dst: Out<u64>, value: In<u64> }
     /// A closure that has captured these cells.
-    NewClosure new_closure { dst: Out<u64>, function: Imm<u32>, arguments: Imm<u32>, cells: Regs }
+    NewClosure new_closure { dst: Out<u64>, function: Imm<u64>, arguments: Imm<u64>, cells: Regs }
     /// A variable that the running function has captured.
     GetUpvalue get_upvalue { dst: Out<u64>, closure: In<u64>, at: Imm<u32> }
     SetUpvalue set_upvalue { closure: In<u64>, at: Imm<u32>, value: In<u64> }
@@ -176,7 +176,7 @@ template! {
             (slow new_cell (arglist (carg (tc) ptr) (carg $value u64)) u64)))
     Op::NewClosure => (box closure (call new_closure
         (arglist
-            (carg (tc) ptr) (carg $function u32) (carg $arguments u32)
+            (carg (tc) ptr) (carg $function u64) (carg $arguments u64)
             (carg (window $cells) ptr) (carg (length $cells) u64))
         ptr))
     Op::GetUpvalue => unsafe (load (^cell) u64)
@@ -272,8 +272,8 @@ fn new_cell(heap: &mut Heap, value: Word) -> Result<u64, Trap> {
 
 fn new_closure(
     heap: &mut Heap,
-    function: u32,
-    arguments: u32,
+    function: u64,
+    arguments: u64,
     cells: *const Word,
     count: u64,
 ) -> *mut Closure {

@@ -50,8 +50,21 @@ pub enum Flow {
     Tail,
 }
 
+/// What the address of a function is the address of. It is how templates call a function without looking up its number.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Callee {
+    opaque: [u8; 0],
+}
+
 /// The functions that templates can call: those of the engine that runs them.
 pub trait Functions<C> {
+    /// The number of the function with this address.
+    ///
+    /// # Safety
+    ///
+    /// The address must be that of one of these functions.
+    unsafe fn number(&self, callee: *const Callee) -> u32;
     /// Runs a function to its end with these bits in its first VM registers. Returns the bits of its result.
     fn invoke(&self, context: *mut C, function: u32, args: &[u64]) -> Result<u64, Trap>;
     /// Called with the trap of a function that has failed, if its caller goes on. Returns the trap's code, or the trap with which the
@@ -66,6 +79,10 @@ pub trait Functions<C> {
 pub struct NoFunctions;
 
 impl<C> Functions<C> for NoFunctions {
+    unsafe fn number(&self, _: *const Callee) -> u32 {
+        u32::MAX
+    }
+
     fn invoke(&self, _: *mut C, _: u32, _: &[u64]) -> Result<u64, Trap> {
         Err(Trap::BadCall)
     }

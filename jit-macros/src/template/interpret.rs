@@ -297,9 +297,9 @@ impl Writer<'_> {
                 quote!(return __bytecode::Flow::Return(__meaning::Num::to_bits(#value)))
             }
             Kind::Tail(call) => {
-                let (function, args) = (self.expression(&call.function), self.arguments(&call.args));
+                let (function, args) = (self.function(&call.function), self.arguments(&call.args));
                 quote! {{
-                    let function = (#function) as u32;
+                    let function = #function;
                     return match machine.functions.set_tail_call(machine.context, function, #args) {
                         ::core::result::Result::Ok(()) => __bytecode::Flow::Tail,
                         ::core::result::Result::Err(trap) => __bytecode::Flow::Trap(trap),
@@ -406,14 +406,29 @@ impl Writer<'_> {
     }
 
     fn invoke(&self, invoke: &Invoke, typed: &Typed, attempt: Option<&Try>) -> TokenStream {
-        let function = self.expression(&invoke.function);
+        let function = self.function(&invoke.function);
         let args = self.arguments(&invoke.args);
         let result = quote!(machine.functions.invoke(machine.context, function, #args));
         let value = self.outcome(result, typed, attempt, quote!(machine.functions.caught(trap)));
         quote! {{
-            let function = (#function) as u32;
+            let function = #function;
             #value
         }}
+    }
+
+    /// The number of a function of bytecode that is called by that or by its address.
+    fn function(&self, function: &Typed) -> TokenStream {
+        let value = self.expression(function);
+        match function.ty {
+            // The row is marked `unsafe`: its author guarantees that this is a function's address.
+            Type::I64 => quote! {
+                unsafe {
+                    let callee = ::core::ptr::with_exposed_provenance((#value) as u64 as usize);
+                    machine.functions.number(callee)
+                }
+            },
+            _ => quote!((#value) as u32),
+        }
     }
 
     /// The value of a call whose result or failure is given. If the failure is caught, `caught` is the trap's code, or the trap with

@@ -1,10 +1,12 @@
 //! Calls from one function of bytecode to another.
 //!
-//! In: a function's number and its arguments, as values or as a run of VM registers. Out: a node that calls the function
+//! In: a function's number, or its address, which is that of its call cell; and its arguments, as values or as a run of VM registers.
+//! Out: a node that calls the function
 //! through its call cell, with the context and the bits of each argument, or with the address of the arguments in memory;
 //! for a tail call, nodes that tell the engine's host the next function and its arguments. A known call cell's address is
-//! part of the code; otherwise the code looks up the cell at run time.
+//! part of the code; by a number that is not known the code looks up the cell at run time.
 
+use super::cursor::Cursor;
 use super::link::{Linker, Operands};
 use super::{SLOT_BYTES, WORD};
 use crate::ir::graph::{CallData, CallTarget, Effect};
@@ -130,7 +132,7 @@ impl<O: Operands> Linker<'_, O> {
     pub(super) fn caught(&mut self, function: Ref, code: Ref) {
         let (number, code) = (self.value(function), self.value(code));
         self.operands.before_call(&mut self.cursor, Effect::Memory);
-        let callee = self.operands.callee(&mut self.cursor, number);
+        let callee = callee_of(&mut self.cursor, &mut self.operands, number);
         let cell = self.cell(callee);
         let code = self.cursor.widen(code);
         let call = self.cursor.native_call(self.functions.caught, &TYPES[..2], Type::I64);
@@ -169,7 +171,7 @@ impl<O: Operands> Linker<'_, O> {
         let number = self.value(function);
         let Linker { cursor, operands, .. } = self;
         let context = operands.context(cursor);
-        let callee = operands.callee(cursor, number);
+        let callee = callee_of(cursor, operands, number);
         let args = match args {
             Arguments::Values(args) => InvokeArguments::Values(args),
             Arguments::Run(operand) => operands.run(cursor, operand),
@@ -214,6 +216,15 @@ impl<O: Operands> Linker<'_, O> {
         let place = cursor.add(Op::SELECT, WORD, &[is_there, number, len], 0);
         let place = cursor.add(Op::IDX, WORD, &[cells, place], SLOT_BYTES);
         cursor.load(Type::I64, place)
+    }
+}
+
+/// The callee that a value is the number or the address of.
+fn callee_of(cursor: &mut Cursor<'_>, operands: &mut impl Operands, value: Node) -> InvokeTarget {
+    match (cursor.graph.node(value).ty(), cursor.graph.as_const(value)) {
+        (Type::I64, Some(cell)) => InvokeTarget::Known(cell as u64),
+        (Type::I64, None) => InvokeTarget::Cell(value),
+        _ => operands.callee(cursor, value),
     }
 }
 
