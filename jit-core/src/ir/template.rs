@@ -74,9 +74,22 @@ pub enum Likelihood {
     Likely,
     /// The condition is nearly always false.
     Unlikely,
+    /// The condition is that of a site's first case. Where the cases are read when code runs, the first is taken to be the usual one.
+    FirstCase,
     /// Nothing is known.
     #[default]
     Even,
+}
+
+impl Likelihood {
+    /// What is expected of the opposite condition.
+    pub fn of_opposite(self) -> Likelihood {
+        match self {
+            Likelihood::Likely => Likelihood::Unlikely,
+            Likelihood::Unlikely => Likelihood::Likely,
+            Likelihood::FirstCase | Likelihood::Even => Likelihood::Even,
+        }
+    }
 }
 
 /// One step of a template.

@@ -12,6 +12,7 @@ use super::signs::Sign;
 use super::steps::{Code, Imm, Step};
 use crate::place::Place;
 use crate::sexpr::Sexpr;
+use azulejo_core::ir::template::Likelihood;
 use azulejo_core::vocab::{Op, Scalar, Sig, Trap, Type};
 
 impl Checker<'_> {
@@ -112,7 +113,7 @@ impl Lowering<'_> {
         let [works, fails, ends, goes_on, join] = [(); 5].map(|()| self.block());
         let of_code = Sig { from: Type::I32, ty: Type::Flag };
         let has_failed = self.node(Op::NZ, of_code, &[failure], Imm::Known(0));
-        self.branch(has_failed, fails, works, Some(false));
+        self.branch(has_failed, fails, works, Likelihood::Unlikely);
         self.start(fails, &[], true);
         let code = match function {
             Some(function) => self.yields(Step::Caught { function, code: failure }),
@@ -120,7 +121,7 @@ impl Lowering<'_> {
         };
         let end = self.constant(Type::I32, Imm::Known(Trap::Ended.code() as i64));
         let is_to_end = self.node(Op::EQ, of_code, &[code, end], Imm::Known(0));
-        self.branch(is_to_end, ends, goes_on, Some(false));
+        self.branch(is_to_end, ends, goes_on, Likelihood::Unlikely);
         self.start(ends, &[], true);
         self.leave(Step::Trap { code: Code::Known(Trap::Ended.code()) });
         self.start(goes_on, &[], true);

@@ -155,20 +155,16 @@ impl Lowering<'_> {
         self.leave(Step::Jump { block, args: args.to_vec() });
     }
 
-    pub(super) fn branch(&mut self, flag: u16, then: u16, otherwise: u16, likelihood: Option<bool>) {
-        let likelihood = match likelihood {
-            Some(true) => Likelihood::Likely,
-            Some(false) => Likelihood::Unlikely,
-            None => Likelihood::Even,
-        };
+    pub(super) fn branch(&mut self, flag: u16, then: u16, otherwise: u16, likelihood: Likelihood) {
         self.leave(Step::Branch { flag, then, otherwise, likelihood });
     }
 
     /// Branches to one of two blocks on a flag. `all` and `any` short-circuit.
-    fn decide(&mut self, flag: &Typed, then: u16, otherwise: u16, likelihood: Option<bool>) {
+    fn decide(&mut self, flag: &Typed, then: u16, otherwise: u16, likelihood: Likelihood) {
         match &flag.kind {
-            Kind::Not(inner) => self.decide(inner, otherwise, then, likelihood.map(|likely| !likely)),
-            Kind::Likely(inner, likely) => self.decide(inner, then, otherwise, Some(*likely)),
+            Kind::Not(inner) => self.decide(inner, otherwise, then, likelihood.of_opposite()),
+            Kind::Likely(inner, true) => self.decide(inner, then, otherwise, Likelihood::Likely),
+            Kind::Likely(inner, false) => self.decide(inner, then, otherwise, Likelihood::Unlikely),
             Kind::All(parts) | Kind::Any(parts) => {
                 let is_all = matches!(flag.kind, Kind::All(_));
                 let (last, first) = parts.split_last().expect("there is at least one part");
@@ -182,7 +178,7 @@ impl Lowering<'_> {
             }
             Kind::If(choice, so, not) => {
                 let (block_so, block_not) = (self.block(), self.block());
-                self.decide(choice, block_so, block_not, None);
+                self.decide(choice, block_so, block_not, Likelihood::Even);
                 for (block, arm) in [(block_so, so), (block_not, not)] {
                     self.start(block, &[], false);
                     match arm.leaves {
@@ -212,7 +208,7 @@ impl Lowering<'_> {
     /// Materializes a flag that only branches can express as 1 or 0, through a block parameter.
     fn one_or_zero(&mut self, flag: &Typed, of: Type) -> u16 {
         let (so, not, join) = (self.block(), self.block(), self.block());
-        self.decide(flag, so, not, None);
+        self.decide(flag, so, not, Likelihood::Even);
         self.start(so, &[], false);
         let one = self.constant(of, Imm::Known(1));
         self.jump(join, &[one]);
@@ -391,7 +387,7 @@ impl Lowering<'_> {
             }
             Kind::Guard(flag, _) => {
                 let (fails, goes_on) = (self.block(), self.block());
-                self.decide(flag, goes_on, fails, Some(true));
+                self.decide(flag, goes_on, fails, Likelihood::Likely);
                 self.start(fails, &[], true);
                 self.leave(Step::Exit { to: Resume::Here });
                 self.start(goes_on, &[], false);
@@ -407,7 +403,7 @@ impl Lowering<'_> {
 
     fn trap_unless(&mut self, flag: &Typed, code: &[Token]) {
         let (fails, goes_on) = (self.block(), self.block());
-        self.decide(flag, goes_on, fails, Some(true));
+        self.decide(flag, goes_on, fails, Likelihood::Likely);
         self.start(fails, &[], true);
         self.trap(code);
         self.start(goes_on, &[], false);
@@ -423,7 +419,7 @@ impl Lowering<'_> {
         }
         for (flag, code) in checks {
             let (fails, goes_on) = (self.block(), self.block());
-            self.decide(flag, fails, goes_on, Some(false));
+            self.decide(flag, fails, goes_on, Likelihood::Unlikely);
             self.start(fails, &[], true);
             self.leave(Step::Trap { code: Code::Known(*code) });
             self.start(goes_on, &[], false);
@@ -432,7 +428,7 @@ impl Lowering<'_> {
 
     fn choose(&mut self, flag: &Typed, so: &Typed, not: &Typed, of: Type) -> u16 {
         let (block_so, block_not, join) = (self.block(), self.block(), self.block());
-        self.decide(flag, block_so, block_not, None);
+        self.decide(flag, block_so, block_not, Likelihood::Even);
         let mut joined = false;
         for (block, arm) in [(block_so, so), (block_not, not)] {
             let value = self.arm(block, arm);
@@ -476,10 +472,11 @@ impl Lowering<'_> {
             let number_here = self.constant(ty, Imm::Known(number as i64));
             let of = Sig { from: ty, ty: Type::Flag };
             let flag = self.node(Op::UGT, of, &[count, number_here], Imm::Known(0));
-            self.branch(flag, is_there, none, None);
+            self.branch(flag, is_there, none, Likelihood::Even);
             self.start(is_there, &[], false);
             self.cases.insert(cached.number, number);
-            self.decide(&cached.condition, holds, next, None);
+            let likelihood = if number == 0 { Likelihood::FirstCase } else { Likelihood::Even };
+            self.decide(&cached.condition, holds, next, likelihood);
             self.start(holds, &[], false);
             arm(self, &cached.body);
             self.start(next, &[], false);

@@ -24,6 +24,9 @@ pub(super) trait Operands {
     /// A run of registers that are passed to a callee one by one.
     type Run;
 
+    /// Whether the cases of sites may be known.
+    const KNOWS_SITES: bool = false;
+
     /// The value of a VM register.
     fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node;
     /// Writes a VM register.
@@ -383,6 +386,7 @@ impl<O: Operands> Linker<'_, O> {
         let cold = match likelihood {
             Likelihood::Likely => Some(to_otherwise),
             Likelihood::Unlikely => Some(to_then),
+            Likelihood::FirstCase => (!O::KNOWS_SITES).then_some(to_otherwise),
             Likelihood::Even => None,
         };
         if let Some(cold) = cold {
