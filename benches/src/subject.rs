@@ -169,6 +169,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> FunctionSour
         functions: Linkage::default(),
         slow_paths: None,
         sites: None,
+        missing: 0,
         call_entry: None,
     }
 }

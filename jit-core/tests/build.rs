@@ -209,6 +209,7 @@ fn built_for(
         functions,
         slow_paths: None,
         sites: None,
+        missing: 0,
         call_entry: None,
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
@@ -527,6 +528,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             functions: Linkage::default(),
             slow_paths: None,
             sites: None,
+            missing: 0,
             call_entry: None,
         };
         build(&mut scratch, &source, &mut graph);

@@ -67,8 +67,10 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         let frame = engine.stack.enter(body.slots(), (&raw const caller).addr());
         let frame = frame.map_err(|error| as_trap(&error))?;
         let slots = frame.slots();
-        // SAFETY: the frame has at least as many slots as there are registers, and nothing else refers to it yet.
-        unsafe { slots.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+        // SAFETY: the frame has this many slots, and nothing else refers to it yet.
+        let registers = unsafe { std::slice::from_raw_parts_mut(slots, body.slots()) };
+        registers[..args.len()].copy_from_slice(args);
+        body.fill_missing(registers, args.len());
         let portion = Budget::new(Some(PORTION));
         let budget = match highest {
             Tier::Interpreter => &portion,
@@ -287,7 +289,9 @@ impl<B: Bytecode> Engine<B> {
         let entered = self.enter(body.slots())?;
         let frame = &entered.frame;
         // SAFETY: the frame has this many slots, and nothing else refers to it yet.
-        args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), body.slots()) });
+        let registers = unsafe { std::slice::from_raw_parts_mut(frame.slots(), body.slots()) };
+        args.store(registers);
+        body.fill_missing(registers, given);
         self.take_back_fuel();
         self.calls.set(self.calls.get() + 1);
         function.code.note_use(self.calls.get());

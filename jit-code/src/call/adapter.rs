@@ -60,6 +60,15 @@ pub enum TargetCode<F> {
     },
 }
 
+/// The slots of arguments that a call may lack, and the value that they have then. None of them is cleared.
+#[derive(Clone, Copy, Debug)]
+pub struct MissingArguments<'a> {
+    /// The slots.
+    pub slots: &'a [u32],
+    /// The value.
+    pub bits: u64,
+}
+
 /// The calls that an adapter takes, and the checks before it makes a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct AdapterAdmission<'a> {
@@ -71,6 +80,8 @@ pub struct AdapterAdmission<'a> {
     pub cell: &'a CallCell,
     /// How many slots the function has for the values of VM registers.
     pub slots: u32,
+    /// The arguments that calls may lack.
+    pub missing: MissingArguments<'a>,
 }
 
 /// An adapter's entries: for calls by the convention, and for calls with arguments in memory, if it takes those itself.

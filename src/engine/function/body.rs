@@ -136,6 +136,14 @@ impl<B: Bytecode> Body<B> {
         self.code.arguments.map_or(self.registers, |most| most.min(self.registers))
     }
 
+    /// Sets the slots of the arguments that a call with this many does not pass, in a frame of zeros.
+    #[inline(always)]
+    pub(crate) fn fill_missing(&self, frame: &mut [u64], given: usize) {
+        if self.code.missing != 0 {
+            frame[given..self.most_arguments() as usize].fill(self.code.missing);
+        }
+    }
+
     /// The number of arguments that was promised, if there are enough registers for it.
     pub(crate) fn promised_arguments(&self) -> Option<u32> {
         self.code.arguments.filter(|most| *most <= self.registers)
@@ -192,6 +200,7 @@ impl<B: Bytecode> Body<B> {
             stop,
             fuel,
             most_arguments: self.most_arguments(),
+            missing: self.code.missing,
             slots: self.shape.slots,
             registers: self.registers,
         }
@@ -229,6 +238,7 @@ impl<B: Bytecode> Body<B> {
             functions,
             slow_paths: self.speculation.left_out(),
             sites,
+            missing: self.code.missing,
             call_entry: None,
         }
     }

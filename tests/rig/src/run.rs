@@ -228,6 +228,7 @@ impl Verified {
             functions,
             slow_paths: Some(&self.compiled_paths),
             sites: self.snapshot().as_ref(),
+            missing: 0,
             call_entry: None,
         }
     }
