@@ -366,6 +366,7 @@ fn measure(compiler: &mut Compiler, shape: &Shape, length: usize, best: &mut Tim
         slow_paths: None,
         sites: None,
         missing: 0,
+        drops_surplus: false,
         call_entry: None,
     };
     let bytecodes = writer.code.len() as u32;

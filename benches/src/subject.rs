@@ -170,6 +170,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> FunctionSour
         slow_paths: None,
         sites: None,
         missing: 0,
+        drops_surplus: false,
         call_entry: None,
     }
 }

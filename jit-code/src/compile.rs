@@ -326,16 +326,22 @@ impl<M: Backend> Compiler<M> {
         let AdapterTarget { accepts, code, budget, .. } = *to;
         let slots = source.slots;
         let (Accepts::Exactly(most) | Accepts::UpTo(most)) = accepts;
+        // What is more than that has no slots.
+        let most = if source.drops_surplus { most.min(source.most_arguments()) } else { most };
         if slots > MAX_SLOTS || most > slots {
             return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
         }
         // The slots of the arguments are known only if the number of arguments is.
-        let first = if let Accepts::Exactly(arguments) = accepts { arguments } else { 0 };
+        let (first, placed) = match accepts {
+            Accepts::Exactly(_) => (most, Accepts::Exactly(most)),
+            Accepts::UpTo(_) => (0, accepts),
+        };
         let may_miss = if source.missing == 0 { first } else { source.most_arguments().max(first) };
         let missing: Vec<u32> = (first..may_miss).filter(|at| is_needed(*at)).collect();
         let cleared: Vec<u32> = (may_miss..slots).filter(|at| is_needed(*at)).collect();
         let missing = MissingArguments { slots: &missing, bits: source.missing };
-        let admission = AdapterAdmission { accepts, budget, cell, slots, missing };
+        let drops_surplus = source.drops_surplus;
+        let admission = AdapterAdmission { accepts, budget, cell, slots, missing, placed, drops_surplus };
         let (emitter, entries) = adapter(&code, &admission, &cleared, &self.options);
         let mut code = Code::default();
         // The code before the frame is made must keep its size.

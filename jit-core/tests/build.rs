@@ -210,6 +210,7 @@ fn built_for(
         slow_paths: None,
         sites: None,
         missing: 0,
+        drops_surplus: false,
         call_entry: None,
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
@@ -529,6 +530,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             slow_paths: None,
             sites: None,
             missing: 0,
+            drops_surplus: false,
             call_entry: None,
         };
         build(&mut scratch, &source, &mut graph);

@@ -39,8 +39,27 @@ pub struct Code<B> {
     pub arguments: Option<u32>,
     /// The bits of arguments that a call does not pass. See [`with_missing`](Code::with_missing).
     pub missing: u64,
+    /// What happens to more arguments than the function takes. See [`with_surplus`](Code::with_surplus).
+    pub surplus: Surplus,
     /// The promises made by [`with_unit`](Code::with_unit) and [`with_temporaries`](Code::with_temporaries).
     pub promises: Promises,
+}
+
+/// What happens to the arguments of a call that are more than a function takes. See [`Code::with_surplus`].
+///
+/// ```
+/// assert_eq!(azulejo::Surplus::default(), azulejo::Surplus::Refused);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
+pub enum Surplus {
+    /// The call fails.
+    #[default]
+    Refused,
+    /// Nobody sees them.
+    Dropped,
+    /// They become one value, in the VM register behind those of the arguments. [`Engine::pack_surplus`](crate::Engine::pack_surplus)
+    /// says how. That happens in each call of the function, even if there are none.
+    Packed,
 }
 
 /// The promises about a function, made by the methods of [`Code`] only. By default there are none.
@@ -151,6 +170,27 @@ impl<B> Code<B> {
         self
     }
 
+    /// Sets what happens to the arguments of a call that are more than [`with_arguments`](Self::with_arguments) says: the call fails,
+    /// they are dropped, or they become one value (a vararg function).
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # use azulejo::Surplus;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Add { dst: Out<i64>, a: In<i64>, b: In<i64> }, Return { a: In<i64> } }
+    /// # template! { Op::Add => (add $a $b) Op::Return => (return $a) }
+    /// let ops = vec![Op::Add { dst: 1.into(), a: 0.into(), b: 0.into() }, Op::Return { a: 1.into() }];
+    /// let engine = Engine::<Op>::new();
+    /// let double = Code::from(ops).with_arguments(1).with_surplus(Surplus::Dropped);
+    /// let double = engine.define("double", double, 2)?;
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64, 1i64, 2i64))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn with_surplus(mut self, surplus: Surplus) -> Self {
+        self.surplus = surplus;
+        self
+    }
+
     /// Declares this VM register and all after it to be temporaries: each value in them is read at most once, by one operand
     /// of one bytecode. Values that one operation passes to the next are of this kind. If the very next bytecode reads the
     /// value, baseline code leaves it in a machine register and does not write it to its slot. So once a temporary was read,
@@ -215,7 +255,8 @@ impl<B> Code<B> {
 
 impl<B> From<Vec<B>> for Code<B> {
     fn from(ops: Vec<B>) -> Self {
-        Code { ops, labels: Vec::new(), arguments: None, missing: 0, promises: Promises::default() }
+        let (missing, surplus, promises) = (0, Surplus::default(), Promises::default());
+        Code { ops, labels: Vec::new(), arguments: None, missing, surplus, promises }
     }
 }
 

@@ -82,6 +82,10 @@ pub struct AdapterAdmission<'a> {
     pub slots: u32,
     /// The arguments that calls may lack.
     pub missing: MissingArguments<'a>,
+    /// The arguments that have slots, of those in the calls: the surplus stays where it is.
+    pub placed: Accepts,
+    /// Whether an adapter for up to some number of arguments takes calls with more.
+    pub drops_surplus: bool,
 }
 
 /// An adapter's entries: for calls by the convention, and for calls with arguments in memory, if it takes those itself.

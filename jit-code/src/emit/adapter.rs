@@ -45,7 +45,7 @@ fn into<M: Backend>(
     cx.store_word(stack_pointer, cell as i64, Some(M::REGISTERS.cell));
     cx.store_word(stack_pointer, context as i64, Some(M::REGISTERS.context));
     store_missing(&mut cx, slots, admission);
-    match cx.fill_slots(slots, admission.accepts, cleared) {
+    match cx.fill_slots(slots, admission.placed, cleared) {
         true => cx.load_word(kept_context, stack_pointer, context as i64),
         false => cx.copy_register(kept_context, M::REGISTERS.context),
     }
@@ -88,7 +88,7 @@ fn around<M: Backend>(
     cx.prologue();
     cx.store_word(stack_pointer, context, Some(M::REGISTERS.context));
     store_missing(&mut cx, 0, admission);
-    if cx.fill_slots(0, admission.accepts, cleared) {
+    if cx.fill_slots(0, admission.placed, cleared) {
         cx.load_word(entered_context, stack_pointer, context);
     }
     cx.copy_register(entered_frame, stack_pointer);

@@ -229,6 +229,7 @@ impl Verified {
             slow_paths: Some(&self.compiled_paths),
             sites: self.snapshot().as_ref(),
             missing: 0,
+            drops_surplus: false,
             call_entry: None,
         }
     }

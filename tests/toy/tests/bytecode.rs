@@ -103,6 +103,7 @@ impl Program {
             slow_paths: None,
             sites: None,
             missing: 0,
+            drops_surplus: false,
             call_entry: None,
         }
     }
@@ -323,9 +324,9 @@ fn calls_arrive_by_every_way_in() {
     }
 }
 
-/// Arguments that a call does not pass have the value that the function states, by every way in.
+/// Arguments that a call does not pass have the value that the function states, and a surplus is dropped, by every way in.
 #[test]
-fn missing_arguments_arrive_by_every_way_in() {
+fn any_number_of_arguments_arrives_by_every_way_in() {
     const MISSING: u64 = 1_000_000;
     let mut compiler = compiler();
     let host = Emitter::host::<Nobody>();
@@ -335,15 +336,17 @@ fn missing_arguments_arrive_by_every_way_in() {
             (0..REGISTERS - 1).map(|at| Op::Add { dst: (at + 1).into(), a: at.into(), b: (at + 1).into() });
         let program = Program::new(sum.chain([Op::Return { a: (REGISTERS - 1).into() }]).collect());
         let of_engine = program.source(build::Linkage::default());
-        let source = FunctionSource { arguments: Some(most), missing: MISSING, ..of_engine };
+        let source =
+            FunctionSource { arguments: Some(most), missing: MISSING, drops_surplus: true, ..of_engine };
         // SAFETY: the host outlives the cell.
         let cell = unsafe { CallCell::new(&raw const host, 0) };
         let optimized = compiler.bytecode(&source, &mut Blind).expect("it compiles");
         let baseline = compiler.baseline(&program.function(), build::Linkage::default(), &mut Blind);
         let baseline = baseline.expect("it compiles");
-        for given in 0..=most {
+        for given in 0..=most + 3 {
             let args: Vec<u64> = (1..=given as u64).collect();
-            let expected = args.iter().sum::<u64>() + (most - given) as u64 * MISSING;
+            let taken = args.iter().take(most as usize).sum::<u64>();
+            let expected = taken + most.saturating_sub(given) as u64 * MISSING;
             // SAFETY: all callees accept any context.
             let call = || unsafe { cell.call(std::ptr::null_mut(), &args) }.value;
             let for_calls = compiler.call_entry(&source, given, std::ptr::null(), &cell, &mut Blind);

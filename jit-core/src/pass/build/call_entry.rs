@@ -46,7 +46,7 @@ impl ValueOperands<'_> {
                 continue;
             }
             let home = self.scratch.registers.home(register);
-            let value = match register < call_entry.arguments {
+            let value = match register < call_entry.arguments.min(most) {
                 true => {
                     let argument = argument(cursor, register, call_entry.in_registers);
                     cursor.bits_as(argument, home)

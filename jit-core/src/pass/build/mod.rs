@@ -114,6 +114,8 @@ pub struct FunctionSource<'a> {
     pub arguments: Option<u32>,
     /// The bits of the arguments that a call does not pass, of those that it may have.
     pub missing: u64,
+    /// Whether calls may have more arguments than that, which are dropped.
+    pub drops_surplus: bool,
     /// The data for templates that call functions of bytecode.
     pub functions: Linkage<'a>,
     /// Which slow paths have run. All others are left out of the code, which is left there: see

@@ -1,10 +1,25 @@
-//! Arguments that a call does not pass have the value that the function states, in every tier and by every way of calling.
+//! Calls with fewer and with more arguments than functions take, in every tier and by every way of calling: missing arguments have the
+//! value that the function states, and a surplus is refused, dropped or packed.
 
 use azulejo::prelude::*;
-use azulejo::{Builder, Code};
+use azulejo::{Builder, Fault, Surplus, VerifyError};
 use azulejo_core::random::Random;
 
+/// The arguments that were packed.
+#[derive(Default, Debug, PartialEq, Clone)]
+struct Vm {
+    packed: Vec<Vec<u64>>,
+}
+
+impl Vm {
+    fn pack(&mut self, surplus: &[u64]) -> Result<u64, Trap> {
+        self.packed.push(surplus.to_vec());
+        if surplus.len() == 4 { Err(Trap::User(44)) } else { Ok(weigh(surplus) ^ 3) }
+    }
+}
+
 #[derive(Bytecode, Clone, Copy, Debug)]
+#[bytecode(context = Vm)]
 enum Op {
     Const { dst: Out<u64>, k: Imm<u64> },
     Add { dst: Out<u64>, a: In<u64>, b: In<u64> },
@@ -65,6 +80,7 @@ struct Function {
     registers: u32,
     arguments: Option<u32>,
     missing: u64,
+    surplus: Surplus,
 }
 
 impl Function {
@@ -124,24 +140,34 @@ fn function(number: usize, random: &mut Random) -> Function {
         _ => Op::Return { a: a.into() },
     });
     let arguments = (!random.one_in(4)).then(|| random.below(registers as usize + 1) as u32);
-    Function { code, registers, arguments, missing: [NIL, NIL, 0, 5][random.below(4)] }
+    let surplus = match random.below(4) {
+        0 => Surplus::Refused,
+        1 if arguments.is_some_and(|most| most < registers) => Surplus::Packed,
+        _ => Surplus::Dropped,
+    };
+    Function { code, registers, arguments, missing: [NIL, NIL, 0, 5][random.below(4)], surplus }
 }
 
 /// What a function does, in Rust.
-fn evaluate(program: &[Function], number: u32, args: &[u64]) -> Result<u64, Trap> {
+fn evaluate(program: &[Function], vm: &mut Vm, number: u32, args: &[u64]) -> Result<u64, Trap> {
     let Some(function) = program.get(number as usize) else { return Err(Trap::BadCall) };
     let Function { code, registers, missing, .. } = function;
-    if args.len() > function.most() {
+    let most = function.most();
+    let (args, surplus) = args.split_at(args.len().min(most));
+    if function.surplus == Surplus::Refused && !surplus.is_empty() {
         return Err(Trap::BadCall);
     }
     let mut registers = vec![0; *registers as usize];
-    registers[..function.most()].fill(*missing);
+    registers[..most].fill(*missing);
     registers[..args.len()].copy_from_slice(args);
+    if function.surplus == Surplus::Packed {
+        registers[most] = vm.pack(surplus)?;
+    }
     let mut at = 0;
     loop {
         let r = |register: u32| registers[register as usize];
         let run = |run: Regs| &registers[run.first as usize..][..run.count as usize];
-        let call = |f: u32, args: &[u64]| evaluate(program, f, args);
+        let mut call = |f: u32, args: &[u64]| evaluate(program, vm, f, args);
         let (dst, value) = match code[at] {
             Op::Const { dst, k } => (dst.index, k.0),
             Op::Add { dst, a, b } => (dst.index, r(a.index).wrapping_add(r(b.index))),
@@ -195,8 +221,9 @@ const WAYS: [Way; 6] = [
 ];
 
 fn define(engine: &Engine<Op>, function: &Function) -> FunctionId {
-    let Function { code, registers, arguments, missing } = function;
-    let code = Code { arguments: *arguments, ..code.clone().into() }.with_missing(*missing);
+    let Function { code, registers, arguments, missing, surplus } = function;
+    let code = Code { arguments: *arguments, ..code.clone().into() };
+    let code = code.with_missing(*missing).with_surplus(*surplus);
     engine.define("one", code, *registers).expect("it is right")
 }
 
@@ -207,6 +234,7 @@ fn programs_find_the_same_in_every_tier() {
         let program = program(seed);
         for (name, builder, tier) in WAYS {
             let engine: Engine<Op> = builder().build();
+            engine.pack_surplus(Vm::pack);
             let functions: Vec<FunctionId> =
                 program.iter().map(|function| define(&engine, function)).collect();
             if let Some(tier) = tier.filter(|_| azulejo::can_compile().is_ok()) {
@@ -214,50 +242,56 @@ fn programs_find_the_same_in_every_tier() {
             }
             for round in 0..9 {
                 let number = functions.len() - 1 - round % 2;
-                let args: Vec<u64> = (0..round as u64 % 4).map(|at| at * 7 + round as u64).collect();
-                let wanted = evaluate(&program, number as u32, &args);
-                if args.len() > program[number].most() {
-                    continue;
-                }
-                n_values += wanted.is_ok() as u32;
-                let id = functions[number];
-                let found: Result<u64, Error> = match args[..] {
-                    [] => engine.call(id, &mut (), ()),
-                    [a] => engine.call(id, &mut (), (a,)),
-                    [a, b] => engine.call(id, &mut (), (a, b)),
-                    [a, b, c] => engine.call(id, &mut (), (a, b, c)),
-                    _ => unreachable!("there are no more"),
-                };
+                let args: Vec<u64> = (0..round as u64 * 5 % 14).map(|at| at * 7 + round as u64).collect();
+                let (mut vm, mut wanted) = (Vm::default(), Vm::default());
+                let result = evaluate(&program, &mut wanted, number as u32, &args);
+                n_values += result.is_ok() as u32;
+                let found: Result<u64, Error> = engine.call(functions[number], &mut vm, &args[..]);
                 let found = found.map_err(|error| match error {
                     Error::Trap { trap, .. } => trap,
+                    Error::TooManyArguments { .. } => Trap::BadCall,
                     other => panic!("{other}: {seed} in {name}"),
                 });
-                assert_eq!(found, wanted, "program {seed}, {args:?} in round {round}, {name}");
+                let place = || format!("program {seed}, {args:?} in round {round}, {name}");
+                assert_eq!((found, &vm), (result, &wanted), "{}", place());
             }
         }
     }
     assert!(n_values > 3000, "{n_values}");
 }
 
+/// A function that returns a sum of its arguments and what is behind them, and a caller for each number of arguments.
+fn callers(engine: &Engine<Op>, callee: &Function, most: u32) -> (FunctionId, Vec<FunctionId>) {
+    let id = define(engine, callee);
+    let caller = |count| {
+        let call = Op::CallRun { dst: 0.into(), f: Imm(id.number()), args: Regs { first: 0, count } };
+        let code = vec![call, Op::Return { a: 0.into() }];
+        let (arguments, surplus) = (None, Surplus::Refused);
+        define(engine, &Function { code, registers: most + 1, arguments, missing: 1, surplus })
+    };
+    (id, (0..=most).map(caller).collect())
+}
+
 /// One callee, called with each number of arguments by the same and by other callers, so that every entry is used.
 #[test]
 fn each_number_of_arguments_arrives_in_every_tier() {
-    const MOST: u32 = 9;
-    let code =
-        vec![Op::Sum { dst: 0.into(), run: Regs { first: 0, count: MOST + 1 } }, Op::Return { a: 0.into() }];
-    let callee = Function { code, registers: MOST + 1, arguments: Some(MOST), missing: NIL };
-    for (name, builder, tier) in WAYS {
-        for order in 0..4 {
+    const MOST: u32 = 13;
+    for (taken, surplus) in [
+        (13, Surplus::Refused),
+        (9, Surplus::Dropped),
+        (2, Surplus::Dropped),
+        (0, Surplus::Dropped),
+        (3, Surplus::Packed),
+    ] {
+        let run = Regs { first: 0, count: taken + 1 };
+        let code = vec![Op::Sum { dst: 0.into(), run }, Op::Return { a: 0.into() }];
+        let callee = Function { code, registers: taken + 1, arguments: Some(taken), missing: NIL, surplus };
+        for ((name, builder, tier), order) in
+            WAYS.into_iter().flat_map(|way| (0..4).map(move |order| (way, order)))
+        {
             let engine: Engine<Op> = builder().build();
-            let id = define(&engine, &callee);
-            let callers: Vec<FunctionId> = (0..=MOST)
-                .map(|count| {
-                    let call =
-                        Op::CallRun { dst: 0.into(), f: Imm(id.number()), args: Regs { first: 0, count } };
-                    let code = vec![call, Op::Return { a: 0.into() }];
-                    define(&engine, &Function { code, registers: MOST + 1, arguments: None, missing: 1 })
-                })
-                .collect();
+            engine.pack_surplus(Vm::pack);
+            let (id, callers) = callers(&engine, &callee, MOST);
             if let Some(tier) = tier.filter(|_| azulejo::can_compile().is_ok()) {
                 callers
                     .iter()
@@ -265,14 +299,76 @@ fn each_number_of_arguments_arrives_in_every_tier() {
                     .for_each(|id| engine.compile_in(*id, tier).expect("it is compiled"));
             }
             for round in 0..60 {
-                let count = [round % 10, 9 - round % 10, 3 + (round % 13 == 0) as u32, round / 6 % 10][order];
-                let mut expected = [NIL; MOST as usize + 1];
-                expected[..count as usize].fill(1);
-                expected[..count.min(2) as usize].copy_from_slice(&[50, 60][..count.min(2) as usize]);
-                expected[MOST as usize] = 0;
-                let found = engine.call(callers[count as usize], &mut (), (50u64, 60u64));
-                assert_eq!(found, Ok(weigh(&expected)), "{count} in round {round}, {name}");
+                let count =
+                    [round % 14, 13 - round % 14, 3 + (round % 13 == 0) as u32, round / 5 % 14][order];
+                let mut passed = vec![1; MOST as usize];
+                passed[..2].copy_from_slice(&[50, 60]);
+                passed.truncate(count as usize);
+                let (mut vm, mut wanted) = (Vm::default(), Vm::default());
+                let expected = evaluate(std::slice::from_ref(&callee), &mut wanted, 0, &passed);
+                let expected = expected.map_err(|trap| Error::Trap { trap, at: 0 });
+                let found = engine.call(callers[count as usize], &mut vm, (50u64, 60u64));
+                assert_eq!(
+                    (found, vm),
+                    (expected, wanted),
+                    "{count} of {taken}, {surplus:?}, round {round}, {name}"
+                );
             }
+        }
+    }
+}
+
+/// Without anything that packs, vararg functions cannot be called; nor is there one without a register for what is packed.
+#[test]
+fn a_surplus_needs_somebody_who_packs_it() {
+    let code = || Code::from(vec![Op::Return { a: 0.into() }]).with_surplus(Surplus::Packed);
+    let engine = Engine::<Op>::new();
+    let id = engine.define("one", code().with_arguments(1), 2).expect("it is right");
+    let failed: Result<u64, Error> = engine.call(id, &mut Vm::default(), (1u64, 2u64));
+    assert_eq!(failed, Err(Error::Trap { trap: Trap::BadCall, at: 0 }));
+    engine.pack_surplus(Vm::pack);
+    assert_eq!(engine.call(id, &mut Vm::default(), (1u64, 2u64)), Ok(1u64));
+    for (code, register) in [(code(), 2), (code().with_arguments(2), 2), (code().with_arguments(3), 3)] {
+        let wrong = VerifyError { at: 0, fault: Fault::Surplus { register } };
+        assert_eq!(engine.define("one", code, 2), Err(wrong.into()));
+        let text =
+            format!("the surplus of arguments goes to register {register}, which the function does not have");
+        assert_eq!(wrong.to_string(), format!("bytecode 0: {text}"));
+    }
+}
+
+/// What packs may call the engine again, even functions that end in tail calls.
+#[test]
+fn what_packs_may_run_bytecode() {
+    use std::cell::OnceCell;
+    use std::rc::Rc;
+    for (name, builder, tier) in WAYS {
+        let engine: Rc<Engine<Op>> = Rc::new(builder().build());
+        let add = vec![Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() }, Op::Return { a: 0.into() }];
+        let add = engine.define("add", add, 2).expect("it is right");
+        let tail = vec![Op::TailRun { f: Imm(add.number()), args: Regs { first: 0, count: 2 } }];
+        let tail = engine.define("tail", tail, 2).expect("it is right");
+        let sum = vec![Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() }, Op::Return { a: 0.into() }];
+        let sum = Code::from(sum).with_arguments(1).with_surplus(Surplus::Packed);
+        let sum = engine.define("sum", sum, 2).expect("it is right");
+        let outer = vec![Op::TailRun { f: Imm(sum.number()), args: Regs { first: 0, count: 3 } }];
+        let outer = engine.define("outer", outer, 3).expect("it is right");
+        if let Some(tier) = tier.filter(|_| azulejo::can_compile().is_ok()) {
+            [add, tail, sum, outer]
+                .iter()
+                .for_each(|id| engine.compile_in(*id, tier).expect("it is compiled"));
+        }
+        let weak: OnceCell<std::rc::Weak<Engine<Op>>> = OnceCell::from(Rc::downgrade(&engine));
+        engine.pack_surplus(move |vm, surplus| {
+            let engine = weak.get().and_then(std::rc::Weak::upgrade).ok_or(Trap::BadCall)?;
+            engine.call(tail, vm, surplus).map_err(|_| Trap::BadCall)
+        });
+        for round in 0..30u64 {
+            assert_eq!(
+                engine.call(outer, &mut Vm::default(), (round, 100u64, 1000u64)),
+                Ok(round + 1100),
+                "{name}"
+            );
         }
     }
 }
