@@ -47,7 +47,7 @@ pub use azulejo_macros::{
 pub use azulejo_x64 as x64;
 pub use engine::{
     Args, Backtrace, BacktraceFrame, Builder, Code, Engine, Fiber, FunctionId, Interrupter, Progress,
-    Promises, Resumed, Slot, Tier, can_compile, can_guard, can_switch, suspend,
+    Promises, Resumed, Slot, Surplus, Tier, can_compile, can_guard, can_switch, suspend,
 };
 pub use inside::{BadLimit, Compilations, Limits, Listing, Log, Statistics, UnknownStage};
 

@@ -23,6 +23,7 @@ mod running;
 mod show;
 mod sites;
 mod stack;
+mod surplus;
 mod thread;
 mod tiers;
 mod value;
@@ -49,7 +50,7 @@ mod worker;
 
 pub use backtrace::{Backtrace, BacktraceFrame};
 pub use builder::Builder;
-pub use code::{Code, Promises};
+pub use code::{Code, Promises, Surplus};
 pub use compile::Progress;
 pub use fiber::{Fiber, Resumed, can_switch};
 pub use function::FunctionId;
@@ -145,6 +146,8 @@ pub struct Engine<B: Bytecode> {
     guards: bool,
     /// The functions that failed last, if backtraces are on.
     trace: Option<RefCell<backtrace::Failures>>,
+    /// Makes a value of arguments that are more than a function takes.
+    packer: surplus::Packer<B>,
 }
 
 impl<B: Bytecode> Default for Engine<B> {

@@ -65,15 +65,17 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             }
             return engine.run(function, context, args, highest).map_err(|error| as_trap(&error));
         }
-        if args.len() > body.most_arguments() as usize {
-            return Err(Trap::BadCall);
+        if !body.takes(args.len()) {
+            return engine.run(function, context, args, highest).map_err(|error| as_trap(&error));
         }
         let caller = 0u8;
         let frame = engine.stack.enter(body.slots(), (&raw const caller).addr());
         let frame = frame.map_err(|error| as_trap(&error))?;
         let slots = frame.slots();
-        // SAFETY: the frame has at least as many slots as there are registers, and nothing else refers to it yet.
-        unsafe { slots.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+        // SAFETY: the frame has this many slots, and nothing else refers to it yet.
+        let registers = unsafe { std::slice::from_raw_parts_mut(slots, body.slots()) };
+        registers[..args.len()].copy_from_slice(args);
+        body.fill_missing(registers, args.len());
         let portion = Budget::new(Some(PORTION));
         let budget = match highest {
             Tier::Interpreter => &portion,
@@ -284,15 +286,27 @@ impl<B: Bytecode> Engine<B> {
         args: A,
         highest: Tier,
     ) -> Result<End, Error> {
-        let body = function.body();
-        let (given, most) = (args.count(), body.most_arguments());
-        if given > most as usize {
-            return Err(Error::TooManyArguments { given, most });
+        if !function.body().takes(args.count()) {
+            return self.run_with_surplus(function, context, args, highest);
         }
+        self.run_placed(function, context, args, highest)
+    }
+
+    /// Likewise; each argument has a VM register.
+    pub(super) fn run_placed<A: Args>(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        args: A,
+        highest: Tier,
+    ) -> Result<End, Error> {
+        let (body, given) = (function.body(), args.count());
         let entered = self.enter(body.slots())?;
         let frame = &entered.frame;
         // SAFETY: the frame has this many slots, and nothing else refers to it yet.
-        args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), body.slots()) });
+        let registers = unsafe { std::slice::from_raw_parts_mut(frame.slots(), body.slots()) };
+        args.store(registers);
+        body.fill_missing(registers, given);
         self.take_back_fuel();
         self.calls.set(self.calls.get() + 1);
         function.code.note_use(self.calls.get());

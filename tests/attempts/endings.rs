@@ -13,6 +13,7 @@ enum Op {
     Jump(Label),
     Fail { code: Imm<u16>, a: In<i64> },
     Note,
+    NoteDeep { a: In<i64> },
     Return { a: In<i64> },
 }
 
@@ -23,8 +24,12 @@ template! {
     Op::Jump => (branch $0)
     Op::Fail => (if (zr $a) (trap 1) (trap 2))
     Op::Note => (callv note (arglist))
+    Op::NoteDeep => (when (eq $a &DEEP) (callv note (arglist)))
     Op::Return => (return $a)
 }
+
+/// What is caught of calls that nest too deep.
+const DEEP: i64 = Trap::StackOverflow.code() as i64;
 
 thread_local! {
     static NOTES: Cell<u32> = const { Cell::new(0) };
@@ -84,7 +89,12 @@ fn a_stop_in_front_of_a_call_is_caught_by_nobody() {
         let engine = engine(Engine::<Op>::builder(), tier);
         let callee = define(&engine, vec![Op::Return { a: 0.into() }]);
         let call = Op::Try { dst: 0.into(), f: Imm(callee.number()), a: 0.into() };
-        let outer = define(&engine, vec![call, Op::Jump(Label(0))]);
+        let look = Op::NoteDeep { a: 0.into() };
+        let outer = define(
+            &engine,
+            vec![call, look, Op::AddConst { dst: 0.into(), a: 0.into(), k: Imm(0) }, Op::Jump(Label(0))],
+        );
+        NOTES.set(0);
         for _ in 0..20 {
             let interrupter = engine.interrupter();
             let thread = std::thread::spawn(move || {
@@ -93,6 +103,7 @@ fn a_stop_in_front_of_a_call_is_caught_by_nobody() {
             });
             let ended: Result<i64, Error> = engine.call(outer, &mut (), (0i64,));
             assert!(matches!(ended, Err(Error::Interrupted { .. })), "{tier:?}: {ended:?}");
+            assert_eq!(NOTES.get(), 0, "{tier:?}");
             thread.join().expect("it does not panic");
         }
     }

@@ -224,6 +224,8 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
             fuel,
             table,
             most_arguments: parts.most_arguments as u64,
+            missing: parts.missing,
+            may_miss: if parts.missing == 0 { 0 } else { parts.most_arguments as u64 },
             slots: parts.slots as u64,
             frame_bytes: slots * 8 + ROOM as u64,
             kept,

@@ -102,6 +102,8 @@ impl Program {
             functions,
             slow_paths: None,
             sites: None,
+            missing: 0,
+            drops_surplus: false,
             call_entry: None,
         }
     }
@@ -317,6 +319,49 @@ fn calls_arrive_by_every_way_in() {
                 cell.open(&adapter);
                 assert_eq!(call(&args).value, weigh(&args), "below zero calls are the host's");
                 cell.close();
+            }
+        }
+    }
+}
+
+/// Arguments that a call does not pass have the value that the function states, and a surplus is dropped, by every way in.
+#[test]
+fn any_number_of_arguments_arrives_by_every_way_in() {
+    const MISSING: u64 = 1_000_000;
+    let mut compiler = compiler();
+    let host = Emitter::host::<Nobody>();
+    host.begin(std::ptr::null(), 0);
+    for most in 0..REGISTERS {
+        let sum =
+            (0..REGISTERS - 1).map(|at| Op::Add { dst: (at + 1).into(), a: at.into(), b: (at + 1).into() });
+        let program = Program::new(sum.chain([Op::Return { a: (REGISTERS - 1).into() }]).collect());
+        let of_engine = program.source(build::Linkage::default());
+        let source =
+            FunctionSource { arguments: Some(most), missing: MISSING, drops_surplus: true, ..of_engine };
+        // SAFETY: the host outlives the cell.
+        let cell = unsafe { CallCell::new(&raw const host, 0) };
+        let optimized = compiler.bytecode(&source, &mut Blind).expect("it compiles");
+        let baseline = compiler.baseline(&program.function(), build::Linkage::default(), &mut Blind);
+        let baseline = baseline.expect("it compiles");
+        for given in 0..=most + 3 {
+            let args: Vec<u64> = (1..=given as u64).collect();
+            let taken = args.iter().take(most as usize).sum::<u64>();
+            let expected = taken + most.saturating_sub(given) as u64 * MISSING;
+            // SAFETY: all callees accept any context.
+            let call = || unsafe { cell.call(std::ptr::null_mut(), &args) }.value;
+            let for_calls = compiler.call_entry(&source, given, std::ptr::null(), &cell, &mut Blind);
+            let for_calls = for_calls.expect("it compiles");
+            // SAFETY: the code was compiled for this cell.
+            unsafe { cell.open_to(for_calls.entry()) };
+            assert_eq!(call(), expected, "compiled for calls, {given} of {most}");
+            for accepts in [Accepts::Exactly(given), Accepts::UpTo(most)] {
+                for code in [optimized.as_target(std::ptr::null()), baseline.as_target()] {
+                    let to = AdapterTarget { accepts, source: &source, code, budget: None, cell: &cell };
+                    let adapter: Adapter = compiler.adapter(&to).expect("there is room");
+                    cell.open(&adapter);
+                    assert_eq!(call(), expected, "{accepts:?} of {code:?}, {given} of {most}");
+                    cell.close();
+                }
             }
         }
     }
