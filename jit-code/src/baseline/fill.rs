@@ -6,7 +6,9 @@
 use super::BaselineCode;
 use super::faults::Sites;
 use super::operand::{Here, Operand};
-use super::pack::{CHUNK, COPIED, HOLE, Packed, PackedStencil, Patch, Quick, StencilId, Table, What};
+use super::pack::{
+    CHUNK, COPIED, HOLE, Link, LinkBase, Packed, PackedStencil, Patch, Quick, StencilId, Table, What,
+};
 use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::CodeMemory;
 use crate::emit::{Backend, BaselineFrame, Frame, OwnFrame};
@@ -15,7 +17,6 @@ use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::ir::slow_paths::SlowPaths;
 use azulejo_core::ir::stencil::HoleSource;
 use azulejo_core::pass::build::Linkage;
 use azulejo_core::verify::Function;
@@ -29,8 +30,8 @@ pub(super) struct Around<'a, M: Backend> {
     pub(super) code: CodeView<'a>,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
-    /// The entries that slow paths set.
-    pub(super) slow_paths: &'a SlowPaths,
+    /// The address of the entries that slow paths set, a byte for each bytecode.
+    pub(super) slow_paths: u64,
     /// The functions that the bytecode may call.
     pub(super) functions: Linkage<'a>,
     /// The counting stencil, and its addresses: it reads them as operands, as from a bytecode.
@@ -290,9 +291,13 @@ impl<M: Backend> Filler<'_, M> {
     #[inline(always)]
     fn patch(&mut self, placed: &Placed<'_>) {
         let Placed { here, stencil, hot, cold, .. } = *placed;
-        if stencil.cold.len > 0 {
-            let part = stencil.cold.of(&self.packed.bytes);
-            self.bytes[cold..cold + part.len()].copy_from_slice(part);
+        let from = stencil.cold.of(&self.packed.bytes).as_chunks::<CHUNK>().0;
+        let to = self.bytes[cold..][..stencil.cold.len as usize].as_chunks_mut::<CHUNK>().0;
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        let bases = self.link_bases(placed);
+        for Link { at, part, to, add } in stencil.links.of(&self.packed.links) {
+            let number = bases[*to as usize].wrapping_add(*add);
+            self.put(placed.part(*part) + *at as usize, (number as u32).to_le_bytes());
         }
         for Patch { part, at, field, base, what } in stencil.patches.of(&self.packed.patches) {
             let place = placed.part(*part) + *at as usize;
@@ -315,6 +320,32 @@ impl<M: Backend> Filler<'_, M> {
         }
     }
 
+    /// The numbers to which a stencil's links add theirs.
+    #[inline(always)]
+    fn link_bases(&self, &Placed { at, hot, cold, .. }: &Placed<'_>) -> [u64; LinkBase::COUNT] {
+        let (out, left) = (self.at.epilogue, self.at.epilogue + self.around.frame.left);
+        let zero = 0usize.wrapping_sub(self.address);
+        let slow_path = self.around.slow_paths.wrapping_add(at as u64);
+        let distance = |from: usize, to: usize| to.wrapping_sub(from) as u64;
+        let mut bases = [0; LinkBase::COUNT];
+        for (base, number) in [
+            (LinkBase::HotToCold, distance(hot, cold)),
+            (LinkBase::ColdToHot, distance(cold, hot)),
+            (LinkBase::HotToOut, distance(hot, out)),
+            (LinkBase::ColdToOut, distance(cold, out)),
+            (LinkBase::HotToLeft, distance(hot, left)),
+            (LinkBase::ColdToLeft, distance(cold, left)),
+            (LinkBase::HotToZero, distance(hot, zero)),
+            (LinkBase::ColdToZero, distance(cold, zero)),
+            (LinkBase::Here, at as u64),
+            (LinkBase::SlowPath, slow_path),
+            (LinkBase::SlowPathUpper, slow_path >> u32::BITS),
+        ] {
+            bases[base as usize] = number;
+        }
+        bases
+    }
+
     #[inline(never)]
     fn value(&self, placed: &Placed<'_>, hole: &Hole, operand: Operand) -> u64 {
         let Hole { source, scale, add, .. } = *hole;
@@ -329,7 +360,7 @@ impl<M: Backend> Filler<'_, M> {
             HoleSource::Functions => self.around.functions.table,
             HoleSource::Here => placed.at as u64,
             HoleSource::Unit => self.around.unit,
-            HoleSource::SlowPath => self.around.slow_paths.address(placed.at as u32),
+            HoleSource::SlowPath => self.around.slow_paths + placed.at as u64,
             HoleSource::Table => {
                 let entries = self.plan.tables[placed.table].1 as usize;
                 (self.address + self.at.tables + entries * ENTRY_BYTES) as u64

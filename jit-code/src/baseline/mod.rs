@@ -147,7 +147,8 @@ impl<M: Backend> Baseline<M> {
         let code = fill::CodeView::of(function);
         let functions = machinery.functions;
         let own = frame.of(function.shape.slots);
-        let around = Around { frame, own, code, labels, unit: unit as u64, slow_paths, functions, count };
+        let (unit, slow_paths) = (unit as u64, slow_paths.address());
+        let around = Around { frame, own, code, labels, unit, slow_paths, functions, count };
         fill::fill(&self.plan, packed, around, memory)
     }
 

@@ -27,6 +27,7 @@ pub(super) struct Packed {
     pub(super) stencils: Vec<PackedStencil>,
     /// The rest of the hot parts, behind the bytes that are always copied, in whole chunks; and cold parts.
     pub(super) bytes: Vec<u8>,
+    pub(super) links: Vec<Link>,
     pub(super) patches: Vec<Patch>,
     pub(super) tables: Vec<Table>,
     /// The stencils' accesses that may fault. Code made from the stencils holds it for as long as it lives.
@@ -58,6 +59,8 @@ pub(super) struct PackedStencil {
     /// The rest of the hot part.
     pub(super) more: Run,
     pub(super) cold: Run,
+    /// The holes and distances that are links.
+    pub(super) links: Run,
     /// All other holes and distances.
     pub(super) patches: Run,
     /// The jump table, if there is one.
@@ -74,7 +77,7 @@ impl PackedStencil {
 
     /// Whether the stencil needs more than copying the hot part and filling its quick holes.
     pub(super) fn has_more_to_do(&self) -> bool {
-        self.patches.len > 0 || self.cold.len > 0
+        self.patches.len > 0 || self.links.len > 0 || self.cold.len > 0
     }
 }
 
@@ -106,6 +109,42 @@ pub(super) struct Quick {
     pub(super) word: LowWord,
     pub(super) scale: u32,
     pub(super) add: u32,
+}
+
+/// A word of 32 bits: so much more than one of a few numbers that depend on the bytecode.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    pub(super) at: u32,
+    pub(super) part: Part,
+    pub(super) to: LinkBase,
+    pub(super) add: u64,
+}
+
+/// The number that is the same for all [`Link`]s of this kind in a bytecode's code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum LinkBase {
+    /// Zero.
+    Nothing,
+    /// The distance from one part to the other, to the ways out of the function, and to the address zero.
+    HotToCold,
+    ColdToHot,
+    HotToOut,
+    ColdToOut,
+    HotToLeft,
+    ColdToLeft,
+    HotToZero,
+    ColdToZero,
+    /// The bytecode's number.
+    Here,
+    /// The two words of the address of the bytecode's entry among the slow paths.
+    SlowPath,
+    SlowPathUpper,
+}
+
+impl LinkBase {
+    /// How many there are.
+    pub(super) const COUNT: usize = LinkBase::SlowPathUpper as usize + 1;
 }
 
 /// Another hole or distance: its place, and what fills it.
@@ -148,8 +187,8 @@ pub(super) enum Table {
 impl Packed {
     /// A list with only the empty stencil.
     pub(super) fn of(machine: &'static Machine) -> Packed {
-        let (bytes, patches, tables, faulty) = Default::default();
-        let mut packed = Packed { machine, stencils: Vec::new(), bytes, patches, tables, faulty };
+        let (bytes, links, patches, tables, faulty) = Default::default();
+        let mut packed = Packed { machine, stencils: Vec::new(), bytes, links, patches, tables, faulty };
         packed.add(&Stencil::default(), &[], TableId::NONE);
         packed
     }
@@ -169,20 +208,28 @@ impl Packed {
 
         let mut quick = [Quick { at: hot as u16, word: LowWord::FIRST, scale: 0, add: 0 }; QUICK];
         let mut n_quick = 0;
-        let first_patch = self.patches.len();
+        let (first_link, first_patch) = (self.links.len(), self.patches.len());
         // Quick holes of a byte come first, because filling one writes the bytes before it, which may be another hole's.
         let (bytes_first, others): (Vec<&Hole>, Vec<&Hole>) =
             stencil.holes.iter().partition(|hole| is_quick_byte(hole, stencil));
         for hole in bytes_first.into_iter().chain(others) {
             let found: Vec<Quick> = as_quick(hole, stencil, operands).into_iter().flatten().collect();
-            if found.is_empty() || n_quick + found.len() > QUICK {
+            let links = Link::of_hole(hole);
+            if links[0].is_some() {
+                self.links.extend(links.into_iter().flatten());
+            } else if found.is_empty() || n_quick + found.len() > QUICK {
                 self.patches.push(Patch::hole(hole, operands));
             } else {
                 quick[n_quick..][..found.len()].copy_from_slice(&found);
                 n_quick += found.len();
             }
         }
-        self.patches.extend(stencil.distances.iter().map(|distance| Patch::distance(distance, operands)));
+        for distance in &stencil.distances {
+            match Link::of(distance, hot as u32) {
+                Some(link) => self.links.push(link),
+                None => self.patches.push(Patch::distance(distance, operands)),
+            }
+        }
         let spare = spare(operands).filter(|_| hot <= COPIED);
         quick[n_quick..].iter_mut().for_each(|hole| hole.word = spare.unwrap_or(hole.word));
         let is_within = |hole: &Quick| hole.at as usize + HOLE <= hot;
@@ -198,6 +245,7 @@ impl Packed {
             quick,
             more,
             cold,
+            links: Run::since(first_link, &self.links),
             patches: Run::since(first_patch, &self.patches),
             table,
             no_store: if stencil.facts.can_omit_store { PackedStencil::UNKNOWN } else { PackedStencil::NONE },
@@ -219,6 +267,37 @@ impl Packed {
         self.bytes.resize(start + bytes.len().next_multiple_of(CHUNK), 0);
         self.machine.fill_up(&mut self.bytes[end..], bytes.len());
         Run::since(start, &self.bytes)
+    }
+}
+
+impl Link {
+    /// A distance as a link, if it can be one; `hot` is the size of the stencil's hot part.
+    fn of(distance: &Distance, hot: u32) -> Option<Link> {
+        let &Distance { part, at, field: Field::WORD, base, ref to, .. } = distance else { return None };
+        let (from_hot, from_cold, add) = match *to {
+            LeadsTo::Label(_) => return None,
+            LeadsTo::Next => (LinkBase::Nothing, LinkBase::ColdToHot, hot as u64),
+            LeadsTo::Out => (LinkBase::HotToOut, LinkBase::ColdToOut, 0),
+            LeadsTo::Left => (LinkBase::HotToLeft, LinkBase::ColdToLeft, 0),
+            LeadsTo::In(Part::Hot, to) => (LinkBase::Nothing, LinkBase::ColdToHot, to as u64),
+            LeadsTo::In(Part::Cold, to) => (LinkBase::HotToCold, LinkBase::Nothing, to as u64),
+            LeadsTo::Address(address) => (LinkBase::HotToZero, LinkBase::ColdToZero, address),
+        };
+        let to = if part == Part::Hot { from_hot } else { from_cold };
+        Some(Link { at, part, to, add: add.wrapping_sub(at as u64 + base as u64) })
+    }
+
+    /// A hole as one or two links, if it can be filled that way.
+    fn of_hole(hole: &Hole) -> [Option<Link>; 2] {
+        let &Hole { part, at, source, scale, add, field } = hole;
+        let link = |at, to, add| Some(Link { at, part, to, add });
+        match (source, field) {
+            (HoleSource::Here, Field::WORD) if scale == 1 => [link(at, LinkBase::Here, add as u64), None],
+            (HoleSource::SlowPath, Field::LONG) if (scale, add) == (1, 0) => {
+                [link(at, LinkBase::SlowPath, 0), link(at + HOLE as u32, LinkBase::SlowPathUpper, 0)]
+            }
+            _ => [None; 2],
+        }
     }
 }
 

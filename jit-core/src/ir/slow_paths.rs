@@ -65,12 +65,9 @@ impl SlowPaths {
         self.ran.get(at as usize)
     }
 
-    /// The address of a bytecode's entry, a byte in which code stores a one.
-    ///
-    /// # Panics
-    ///
-    /// If these are not the entries of that bytecode's function.
-    pub fn address(&self, at: u32) -> u64 {
-        (&raw const self.ran[at as usize]).expose_provenance() as u64
+    /// The address of the entries, in the order of the bytecodes: each is a byte in which code stores a one. There is nothing at
+    /// it if no bytecode has a slow path.
+    pub fn address(&self) -> u64 {
+        self.ran.as_ptr().expose_provenance() as u64
     }
 }

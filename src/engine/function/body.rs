@@ -218,7 +218,7 @@ impl<B: Bytecode> Body<B> {
             labels: self.code.labels.as_ptr(),
             unit: self.unit(),
             functions,
-            slow_paths: if slow_paths.is_empty() { 0 } else { slow_paths.address(0) },
+            slow_paths: slow_paths.address(),
             budget: budget.counter().as_ptr().cast_const(),
             stop,
             fuel,

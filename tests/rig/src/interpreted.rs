@@ -40,7 +40,7 @@ impl<M: Subject> Interpreted<M> {
             labels: code.labels.as_ptr(),
             unit: unit(),
             functions: functions.table,
-            slow_paths: if slow_paths.is_empty() { 0 } else { slow_paths.address(0) },
+            slow_paths: slow_paths.address(),
             budget: budget.as_ptr().cast_const(),
             stop: functions.stop.unwrap_or(0),
             fuel: functions.fuel.unwrap_or(0),

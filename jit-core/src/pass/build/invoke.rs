@@ -222,7 +222,7 @@ impl<O: Operands> Linker<'_, O> {
 /// The callee that a value is the number or the address of.
 fn callee_of(cursor: &mut Cursor<'_>, operands: &mut impl Operands, value: Node) -> InvokeTarget {
     match (cursor.graph.node(value).ty(), cursor.graph.as_const(value)) {
-        (Type::I64, Some(cell)) => InvokeTarget::Known(cell as u64),
+        (Type::I64, Some(cell)) => InvokeTarget::Known(cell),
         (Type::I64, None) => InvokeTarget::Cell(value),
         _ => operands.callee(cursor, value),
     }
