@@ -159,6 +159,10 @@ pub enum Step {
         throws: bool,
         effect: Effect,
     },
+    /// Shows the frame to the call that follows.
+    Show { call: u16 },
+    /// The address of the frames that are shown.
+    Frames,
     /// A call of a function of bytecode.
     Invoke { function: Ref, args: StepArguments, ret: Type, effect: Effect },
     /// Writes a VM register.

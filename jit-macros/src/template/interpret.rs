@@ -13,7 +13,7 @@ use azulejo_lang::template::ast::{
     Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Typed,
 };
 use azulejo_lang::template::signs::Sign;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 /// The body of an opcode's arm. The opcode is one of the enum at a path, with this number.
@@ -163,6 +163,7 @@ impl Writer<'_> {
             Kind::Call(call) => self.call(call, typed),
             Kind::Invoke(invoke) => self.invoke(invoke, typed),
             Kind::Window(_) | Kind::WindowLength(_) | Kind::Place(_) | Kind::Site(_) => self.address(typed),
+            Kind::Frames => quote!(machine.frames()),
             _ => self.control(typed),
         }
     }
@@ -412,10 +413,13 @@ impl Writer<'_> {
                 quote!(<#ty as __meaning::Num>::from_bits(bits))
             }
         };
+        let ([show, hide], _) = shown(invoke.shown, Vec::new());
         quote! {{
             let function = (#function) as u32;
-            match machine.functions.invoke(machine.context, function, #args) {
-                ::core::result::Result::Ok(bits) => #bits,
+            let arguments: &[u64] = #args;
+            #show
+            match machine.functions.invoke(machine.context, function, arguments) {
+                ::core::result::Result::Ok(bits) => { #hide #bits }
                 ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
             }
         }}
@@ -439,34 +443,42 @@ impl Writer<'_> {
 
     fn call(&self, call: &Call, typed: &Typed) -> TokenStream {
         match &call.callee {
-            Callee::Native(number) => {
-                let name = super::natives::name(*number);
-                let args = call.args.iter().map(|(arg, scalar)| {
-                    let (value, ty) =
-                        (self.expression(arg), super::natives::passed(Passing::Scalar(*scalar)));
-                    quote!((#value) as #ty)
-                });
-                let result = quote!(#name(#(#args),*));
-                if !call.throws {
-                    return result;
-                }
-                let value = match typed.ty {
-                    Type::Void => quote!({
-                        bits;
-                    }),
-                    ty => {
-                        let ty = rust(ty);
-                        quote!(<#ty as __meaning::Num>::from_bits(bits))
-                    }
-                };
-                quote!(match #result.get() {
-                    ::core::result::Result::Ok(bits) => #value,
-                    ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
-                })
-            }
+            Callee::Native(number) => self.call_native(call, *number, typed),
             Callee::Path(path) => self.call_path(call, path, typed),
             Callee::Value(value) => self.call_value(call, value, typed),
         }
+    }
+
+    fn call_native(&self, call: &Call, number: usize, typed: &Typed) -> TokenStream {
+        let name = super::natives::name(number);
+        let args = call.args.iter().map(|(arg, scalar)| {
+            let (value, ty) = (self.expression(arg), super::natives::passed(Passing::Scalar(*scalar)));
+            quote!((#value) as #ty)
+        });
+        let ([show, hide], args) = shown(call.shown, args.collect());
+        let result = quote!(#name(#(#args),*));
+        if !call.throws {
+            return match call.shown {
+                Some(_) => quote!({ #show let result = #result; #hide result }),
+                None => result,
+            };
+        }
+        let value = match typed.ty {
+            Type::Void => quote!({
+                bits;
+            }),
+            ty => {
+                let ty = rust(ty);
+                quote!(<#ty as __meaning::Num>::from_bits(bits))
+            }
+        };
+        quote!({
+            #show
+            match #result.get() {
+                ::core::result::Result::Ok(bits) => { #hide #value }
+                ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
+            }
+        })
     }
 
     /// A call through a function pointer of the stated convention. Rustc checks arguments and result.
@@ -478,6 +490,7 @@ impl Writer<'_> {
         let unsafety = call.is_unsafe.then(|| quote!(unsafe));
         let holes = call.args.iter().map(|_| quote!(_));
         let values: Vec<TokenStream> = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
+        let ([show, hide], values) = shown(call.shown, values);
         let span = self.kept.span(typed.place);
         let (before, args) =
             super::natives::given(&call.given, &values, self.path, call.is_unsafe, true, span, self.kept);
@@ -487,7 +500,7 @@ impl Writer<'_> {
         let refusal = refusal(call, span);
         // `black_box` prevents inlining, which would move the function's stack use into the interpreter's frame.
         let hidden = quote!(let #function = ::core::hint::black_box(#function););
-        quote!({ #refusal #binding #hidden #before let #result = #function(#(#args),*); #taken })
+        quote!({ #refusal #binding #hidden #show #before let #result = #function(#(#args),*); #hide #taken })
     }
 
     /// A call of an address. The template's author vouches for its type.
@@ -498,15 +511,29 @@ impl Writer<'_> {
             Scalar::Ptr => format_ident!("usize"),
             scalar => format_ident!("{}", scalar.name()),
         });
-        let values = call.args.iter().map(|(arg, _)| self.expression(arg));
         let refusal = refusal(call, self.kept.span(typed.place));
+        let values = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
+        let ([show, hide], values) = shown(call.shown, values);
         quote!({
             #refusal
             let function: unsafe extern #abi fn(#(#types),*) -> #ret =
                 ::core::mem::transmute((#address) as usize as *const ());
-            function(#(#values as _),*)
+            #show
+            let result = function(#(#values as _),*);
+            #hide
+            result
         })
     }
+}
+
+/// What stands before a call that observes, and behind it, and the arguments: the frame is shown meanwhile. The arguments come first,
+/// as there may be such calls among them.
+fn shown(call: Option<u16>, args: Vec<TokenStream>) -> ([TokenStream; 2], Vec<TokenStream>) {
+    let Some(call) = call.map(Literal::u16_unsuffixed) else { return ([quote!(), quote!()], args) };
+    let names = (0..args.len()).map(|at| format_ident!("argument{at}"));
+    let names: Vec<TokenStream> = names.map(|name| quote!(#name)).collect();
+    let show = quote!(#(let #names = #args;)* machine.show_frame(at, #call););
+    ([show, quote!(machine.hide_frame();)], names)
 }
 
 /// Where compiled frames cannot be unwound, the compile error for a direct call of a function that may unwind.
