@@ -33,8 +33,8 @@ pub mod rules;
 
 pub use azulejo_core::error::{Error, Unsupported};
 pub use azulejo_core::ir::bytecode::{
-    Bytecode, Cases, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out,
-    Pop, Push, Raw, Regs, RegsMut, Site,
+    Bytecode, Callee, Cases, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo,
+    OperandKind, Out, Pop, Push, Raw, Regs, RegsMut, Site,
 };
 // Generated code implements these traits; rustc's messages name them by these paths.
 pub use azulejo_core::ir::bytecode::{Means, Opcode, Semantics};
@@ -47,7 +47,7 @@ pub use azulejo_macros::{
 pub use azulejo_x64 as x64;
 pub use engine::{
     Args, Backtrace, BacktraceFrame, Builder, Code, Engine, Fiber, Frame, Frames, FunctionId, Interrupter,
-    Progress, Promises, Resumed, Slot, Tier, can_compile, can_guard, can_switch, suspend,
+    Progress, Promises, Resumed, Slot, Surplus, Tier, can_compile, can_guard, can_switch, suspend,
 };
 pub use inside::{BadLimit, Compilations, Limits, Listing, Log, Statistics, UnknownStage};
 

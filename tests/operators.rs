@@ -560,6 +560,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
     let elsewhere = [
         "call",
         "invoke",
+        "try_",
         "argument",
         "frame",
         "give",

@@ -365,6 +365,8 @@ fn measure(compiler: &mut Compiler, shape: &Shape, length: usize, best: &mut Tim
         functions: azulejo::__private::core::pass::build::Linkage::default(),
         slow_paths: None,
         sites: None,
+        missing: 0,
+        drops_surplus: false,
         call_entry: None,
     };
     let bytecodes = writer.code.len() as u32;

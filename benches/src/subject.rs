@@ -170,6 +170,8 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> FunctionSour
         functions: Linkage::default(),
         slow_paths: None,
         sites: None,
+        missing: 0,
+        drops_surplus: false,
         call_entry: None,
     }
 }

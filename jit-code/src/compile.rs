@@ -4,7 +4,9 @@
 //! tiers share.
 
 use crate::baseline::{Baseline, BaselineCode, Machinery};
-use crate::call::{Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, CallCell, TargetCode};
+use crate::call::{
+    Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, CallCell, MissingArguments, TargetCode,
+};
 use crate::emit::adapter::adapter;
 use crate::emit::admit::admit_calls;
 use crate::emit::{Backend, Code, Form, MAX_FRAME_BYTES, Options, Scratch, Set, emit, emit_as, link_by_hand};
@@ -321,16 +323,25 @@ impl<M: Backend> Compiler<M> {
         let AdapterTarget { source, cell, .. } = *to;
         let call_entry = Some(cell.call_entry(0, core::ptr::null()));
         let is_needed = self.compilation.needed_at_start(&FunctionSource { call_entry, ..*source });
-        let AdapterTarget { accepts, source: FunctionSource { slots, .. }, code, budget, .. } = *to;
-        let slots = *slots;
+        let AdapterTarget { accepts, code, budget, .. } = *to;
+        let slots = source.slots;
         let (Accepts::Exactly(most) | Accepts::UpTo(most)) = accepts;
+        // What is more than that has no slots.
+        let most = if source.drops_surplus { most.min(source.most_arguments()) } else { most };
         if slots > MAX_SLOTS || most > slots {
             return Err(Error::FrameTooLarge { bytes: slots as usize * 8 });
         }
         // The slots of the arguments are known only if the number of arguments is.
-        let first = if let Accepts::Exactly(arguments) = accepts { arguments } else { 0 };
-        let cleared: Vec<u32> = (first..slots).filter(|at| is_needed(*at)).collect();
-        let admission = AdapterAdmission { accepts, budget, cell, slots };
+        let (first, placed) = match accepts {
+            Accepts::Exactly(_) => (most, Accepts::Exactly(most)),
+            Accepts::UpTo(_) => (0, accepts),
+        };
+        let may_miss = if source.missing == 0 { first } else { source.most_arguments().max(first) };
+        let missing: Vec<u32> = (first..may_miss).filter(|at| is_needed(*at)).collect();
+        let cleared: Vec<u32> = (may_miss..slots).filter(|at| is_needed(*at)).collect();
+        let missing = MissingArguments { slots: &missing, bits: source.missing };
+        let drops_surplus = source.drops_surplus;
+        let admission = AdapterAdmission { accepts, budget, cell, slots, missing, placed, drops_surplus };
         let (emitter, entries) = adapter(&code, &admission, &cleared, &self.options);
         let mut code = Code::default();
         // The code before the frame is made must keep its size.

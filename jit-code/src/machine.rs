@@ -179,6 +179,7 @@ pub(crate) mod toy {
         call: |_, _, _, _| unreachable!("nothing is called"),
         set_tail_call: core::ptr::null(),
         begin_tail_call: core::ptr::null(),
+        caught: core::ptr::null(),
         interpreted: None,
     };
 

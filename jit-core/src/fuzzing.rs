@@ -353,8 +353,15 @@ impl GraphMaker<'_> {
         self.graph.calls.push(CallData { target: CallTarget::Direct(0x1000), signature, effect });
         let (a, b) = (self.value(Type::I64), self.value(Type::I32));
         let imm = self.graph.calls.len() as u64 - 1;
-        let node = self.graph.push(self.block, Op::CALL, WORD, &[a, b], imm, 0);
+        let may_fail = self.random.one_in(3);
+        let op = if may_fail { Op::TRY_CALL } else { Op::CALL };
+        let node = self.graph.push(self.block, op, WORD, &[a, b], imm, 0);
         self.values[self.block.at()].push(node);
+        if may_fail {
+            let sig = Sig { from: Type::Void, ty: Type::I32 };
+            let failure = self.graph.push(self.block, Op::FAILURE, sig, &[node], 0, 0);
+            self.values[self.block.at()].push(failure);
+        }
     }
 
     /// Adds a division by an odd number from 1 to 127, or by a constant.

@@ -136,6 +136,11 @@ pub enum Fault {
     },
     /// The opcode takes `(cu)`, but the function was given no value for it.
     NoUnit,
+    /// The surplus of arguments is to go to a VM register that the frame does not have.
+    Surplus {
+        /// The register.
+        register: u32,
+    },
     /// A temporary is read whose value may have been read before.
     ReadAgain {
         /// The operand's number.
@@ -180,6 +185,12 @@ impl fmt::Display for VerifyError {
             }
             Fault::NoUnit => {
                 write!(f, "the opcode takes `(cu)`, and nobody said by `Code::with_unit` what that is")
+            }
+            Fault::Surplus { register } => {
+                write!(
+                    f,
+                    "the surplus of arguments goes to register {register}, which the function does not have"
+                )
             }
             Fault::ReadAgain { operand, register } => write!(
                 f,

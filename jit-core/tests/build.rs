@@ -209,6 +209,8 @@ fn built_for(
         functions,
         slow_paths: None,
         sites: None,
+        missing: 0,
+        drops_surplus: false,
         call_entry: None,
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
@@ -527,6 +529,8 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             functions: Linkage::default(),
             slow_paths: None,
             sites: None,
+            missing: 0,
+            drops_surplus: false,
             call_entry: None,
         };
         build(&mut scratch, &source, &mut graph);

@@ -105,7 +105,7 @@ const STATES: [Damage<Graph>; 4] = [
     }),
 ];
 
-const TYPES: [Damage<Graph>; 6] = [
+const TYPES: [Damage<Graph>; 7] = [
     ("means nothing", |graph| graph.nodes[4].sig.from = Type::Void),
     ("takes v6, which is i64", |graph| {
         let end = graph.blocks[1].end;
@@ -115,6 +115,10 @@ const TYPES: [Damage<Graph>; 6] = [
     ("has the constant", |graph| graph.nodes[8].imm = 1 << 40),
     ("has the constant", |graph| graph.nodes[7].imm = Access::Within(0).bits()),
     ("has the constant", |graph| graph.nodes[7].imm = 2),
+    ("is the second result of no call", |graph| {
+        let sig = Sig { from: Type::Void, ty: Type::I32 };
+        graph.push(Block(2), Op::FAILURE, sig, &[Node(6)], 0, 0);
+    }),
 ];
 
 const ORDER: [Damage<Graph>; 5] = [

@@ -316,7 +316,7 @@ const FLAGS: [Damage; 5] = [
     ("flags.txt", |list, set| list.insts[12].tile = named(set, "notf"), &["closes with a flag"]),
 ];
 
-const OPERANDS: [Damage; 8] = [
+const OPERANDS: [Damage; 9] = [
     ("fold.txt", |list, _| list.insts[1].imms.len = 0, &["has 0 constants"]),
     (
         "constraints.txt",
@@ -330,6 +330,11 @@ const OPERANDS: [Damage; 8] = [
         "call.txt",
         |list, _| operand(list, 3, 4).constraint = Constraint::OutArg(99.into()),
         &["argument r0 is not where conventions put one"],
+    ),
+    (
+        "try.txt",
+        |list, _| operand(list, 1, 1).constraint = Constraint::Reg,
+        &["its second result is in no fixed register"],
     ),
     ("constraints.txt", |list, _| list.vregs[5].ty = Type::F64, &["scratch r5 is not as described"]),
     (

@@ -41,6 +41,7 @@ pub static STUBS: Stubs = Stubs {
     },
     set_tail_call: set_tail_call as *const u8,
     begin_tail_call: begin_tail_call as *const u8,
+    caught: caught as *const u8,
     interpreted: Some(interpreted::STUBS),
 };
 

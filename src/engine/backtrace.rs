@@ -97,6 +97,7 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), azulejo::Error>(())
     /// ```
     pub fn backtrace(&self) -> Backtrace {
+        self.forget_caught();
         self.trace.as_ref().map(|trace| trace.borrow().found.clone()).unwrap_or_default()
     }
 
@@ -105,6 +106,7 @@ impl<B: Bytecode> Engine<B> {
     #[inline(never)]
     pub(super) fn note(&self, function: u32, at: u32) {
         let Some(trace) = &self.trace else { return };
+        self.forget_caught();
         let mut trace = trace.borrow_mut();
         if std::mem::take(&mut trace.is_over) {
             trace.found = Backtrace::default();
@@ -112,6 +114,15 @@ impl<B: Bytecode> Engine<B> {
         match trace.found.frames.len() {
             MOST.. => trace.found.left_out += 1,
             _ => trace.found.frames.push(BacktraceFrame { function: FunctionId(function), at }),
+        }
+    }
+
+    /// Forgets the functions of a failure that a program has caught.
+    fn forget_caught(&self) {
+        if let Some(trace) = &self.trace
+            && self.links.borrow().take_caught()
+        {
+            *trace.borrow_mut() = Failures::default();
         }
     }
 
@@ -125,6 +136,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// Takes the backtrace away, because calls are ended that nobody is to hear of.
     pub(super) fn save_failures(&self) -> Option<Failures> {
+        self.forget_caught();
         self.trace.as_ref().map(RefCell::take)
     }
 

@@ -550,6 +550,7 @@ impl Builder {
             visits: Cell::new(0),
             guards: self.machine.guards(),
             trace: self.backtraces.then(RefCell::default),
+            packer: Default::default(),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStacks::new(FrameStack::new(self.stack_slots, self.native_stack)),
             fiber_stacks: StackPool::new(self.fiber_stack),

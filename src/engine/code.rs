@@ -37,8 +37,29 @@ pub struct Code<B> {
     pub labels: Vec<u32>,
     /// The maximum number of arguments; if `None`, the number of registers. See [`with_arguments`](Code::with_arguments).
     pub arguments: Option<u32>,
+    /// The bits of arguments that a call does not pass. See [`with_missing`](Code::with_missing).
+    pub missing: u64,
+    /// What happens to more arguments than the function takes. See [`with_surplus`](Code::with_surplus).
+    pub surplus: Surplus,
     /// The promises made by [`with_unit`](Code::with_unit) and [`with_temporaries`](Code::with_temporaries).
     pub promises: Promises,
+}
+
+/// What happens to the arguments of a call that are more than a function takes. See [`Code::with_surplus`].
+///
+/// ```
+/// assert_eq!(azulejo::Surplus::default(), azulejo::Surplus::Refused);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
+pub enum Surplus {
+    /// The call fails.
+    #[default]
+    Refused,
+    /// Nobody sees them.
+    Dropped,
+    /// They become one value, in the VM register behind those of the arguments. [`Engine::pack_surplus`](crate::Engine::pack_surplus)
+    /// says how. That happens in each call of the function, even if there are none.
+    Packed,
 }
 
 /// The promises about a function, made by the methods of [`Code`] only. By default there are none.
@@ -111,6 +132,7 @@ impl<B> Code<B> {
     /// Sets the maximum number of arguments. A call with more arguments fails with
     /// [`Error::TooManyArguments`](crate::Error::TooManyArguments). The optimizer then knows that all other registers are zero
     /// when the function starts: for functions with many locals, code becomes smaller and compilation faster.
+    /// Arguments that a call does not pass are zero, or what [`with_missing`](Self::with_missing) says.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]
@@ -123,6 +145,49 @@ impl<B> Code<B> {
     /// ```
     pub fn with_arguments(mut self, most: u32) -> Self {
         self.arguments = Some(most);
+        self
+    }
+
+    /// Sets what arguments are that a call does not pass: the VM registers of [`with_arguments`](Self::with_arguments) without an
+    /// argument start with these bits. Without `with_arguments` these are all registers. By default they are zero. In
+    /// a dynamic language they are mostly its `nil`.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Add { dst: Out<i64>, a: In<i64>, b: In<i64> }, Return { a: In<i64> } }
+    /// # template! { Op::Add => (add $a $b) Op::Return => (return $a) }
+    /// let ops = vec![Op::Add { dst: 2.into(), a: 0.into(), b: 1.into() }, Op::Return { a: 2.into() }];
+    /// let engine = Engine::<Op>::new();
+    /// let add = engine.define("add", Code::from(ops).with_arguments(2).with_missing(100), 3)?;
+    /// assert_eq!(engine.call::<_, i64>(add, &mut (), (1i64, 2i64))?, 3);
+    /// assert_eq!(engine.call::<_, i64>(add, &mut (), (1i64,))?, 101);
+    /// assert_eq!(engine.call::<_, i64>(add, &mut (), ())?, 200);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn with_missing(mut self, bits: u64) -> Self {
+        self.missing = bits;
+        self
+    }
+
+    /// Sets what happens to the arguments of a call that are more than [`with_arguments`](Self::with_arguments) says: the call fails,
+    /// they are dropped, or they become one value (a vararg function).
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # use azulejo::Surplus;
+    /// # #[derive(Bytecode, Clone, Copy, Debug)]
+    /// # enum Op { Add { dst: Out<i64>, a: In<i64>, b: In<i64> }, Return { a: In<i64> } }
+    /// # template! { Op::Add => (add $a $b) Op::Return => (return $a) }
+    /// let ops = vec![Op::Add { dst: 1.into(), a: 0.into(), b: 0.into() }, Op::Return { a: 1.into() }];
+    /// let engine = Engine::<Op>::new();
+    /// let double = Code::from(ops).with_arguments(1).with_surplus(Surplus::Dropped);
+    /// let double = engine.define("double", double, 2)?;
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64, 1i64, 2i64))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn with_surplus(mut self, surplus: Surplus) -> Self {
+        self.surplus = surplus;
         self
     }
 
@@ -190,7 +255,8 @@ impl<B> Code<B> {
 
 impl<B> From<Vec<B>> for Code<B> {
     fn from(ops: Vec<B>) -> Self {
-        Code { ops, labels: Vec::new(), arguments: None, promises: Promises::default() }
+        let (missing, surplus, promises) = (0, Surplus::default(), Promises::default());
+        Code { ops, labels: Vec::new(), arguments: None, missing, surplus, promises }
     }
 }
 

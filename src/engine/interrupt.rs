@@ -112,8 +112,8 @@ impl<B: Bytecode> Engine<B> {
     /// The error for a caller from outside, when a function failed with this trap.
     pub(super) fn reason(&self, trap: Trap, at: u32) -> Error {
         match trap {
-            Trap::StackOverflow if self.is_to_stop() => Error::Interrupted { at },
-            Trap::StackOverflow if self.is_out_of_fuel() => Error::OutOfFuel { at },
+            Trap::StackOverflow | Trap::Ended if self.is_to_stop() => Error::Interrupted { at },
+            Trap::StackOverflow | Trap::Ended if self.is_out_of_fuel() => Error::OutOfFuel { at },
             Trap::StackOverflow => Error::StackOverflow,
             trap => Error::Trap { trap, at },
         }

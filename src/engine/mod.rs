@@ -24,6 +24,7 @@ mod running;
 mod show;
 mod sites;
 mod stack;
+mod surplus;
 mod thread;
 mod tiers;
 mod value;
@@ -50,7 +51,7 @@ mod worker;
 
 pub use backtrace::{Backtrace, BacktraceFrame};
 pub use builder::Builder;
-pub use code::{Code, Promises};
+pub use code::{Code, Promises, Surplus};
 pub use compile::Progress;
 pub use fiber::{Fiber, Resumed, can_switch};
 pub use frames::{Frame, Frames};
@@ -62,7 +63,7 @@ pub use value::{Args, Slot};
 
 use crate::inside::{Counts, Inside};
 use crate::{Error, Unsupported};
-use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::ir::bytecode::{Bytecode, Callee};
 use background::Background;
 use frame_stacks::FrameStacks;
 use function::{Body, Function, Retired};
@@ -149,6 +150,8 @@ pub struct Engine<B: Bytecode> {
     shown: Option<frames::ShownList>,
     /// The functions that failed last, if backtraces are on.
     trace: Option<RefCell<backtrace::Failures>>,
+    /// Makes a value of arguments that are more than a function takes.
+    packer: surplus::Packer<B>,
 }
 
 impl<B: Bytecode> Default for Engine<B> {
@@ -297,6 +300,40 @@ impl<B: Bytecode> Engine<B> {
         let _visit = self.visit();
         let function = self.function(function)?;
         self.traced(|| self.run_here(function, context, args, Tier::Optimizer)).map(R::from_slot)
+    }
+
+    /// Returns the address of a function, by which templates call it without looking up its number: `(invoke $f …)` takes an
+    /// address as well. It is good for as long as the engine exists. After [`remove`](Self::remove) such calls fail with
+    /// [`Trap::BadCall`](crate::Trap::BadCall), as others do.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// use azulejo::Callee;
+    ///
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// enum Op {
+    ///     Call { dst: Out<i64>, function: In<*const Callee>, a: In<i64> },
+    ///     Double { dst: Out<i64>, a: In<i64> },
+    ///     Return { a: In<i64> },
+    /// }
+    ///
+    /// template! {
+    ///     Op::Call   => unsafe (invoke $function (arglist $a) i64)
+    ///     Op::Double => (add $a $a)
+    ///     Op::Return => (return $a)
+    /// }
+    ///
+    /// let engine = Engine::<Op>::new();
+    /// let (a, b) = (0.into(), 1.into());
+    /// let double = engine.define("double", vec![Op::Double { dst: a, a: 0.into() }, Op::Return { a: 0.into() }], 1)?;
+    /// let call = vec![Op::Call { dst: b, function: 0.into(), a: 1.into() }, Op::Return { a: 1.into() }];
+    /// let call = engine.define("call", call, 2)?;
+    /// assert_eq!(engine.call(call, &mut (), (engine.callee(double)?, 21i64)), Ok(42i64));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn callee(&self, function: FunctionId) -> Result<*const Callee, Error> {
+        self.known(function)?;
+        Ok(self.links.borrow().callee(function.0))
     }
 
     /// Runs a function in the interpreter, whether or not it has machine code.

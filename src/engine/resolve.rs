@@ -4,6 +4,7 @@
 //! code that exists now. Calls that find code do not come here.
 
 use super::Engine;
+use super::code::Surplus;
 use super::function::call_state::{Arity, Entry, Route};
 use super::function::{Function, FunctionId, TierCode};
 use super::native::Compiled;
@@ -115,7 +116,9 @@ impl<B: Bytecode> Engine<B> {
     fn resolve_call(&self, unresolved: &UnresolvedCall) -> Result<Answer, Error> {
         let count = unresolved.count() as u32;
         let function = self.function(FunctionId(unresolved.cell().function()))?;
-        if count <= function.body().most_arguments() {
+        let body = function.body();
+        let is_dropped = body.surplus() == Surplus::Dropped;
+        if body.takes(count as usize) || is_dropped {
             if let Arity::Guessed(guess) = function.calls.arity()
                 && guess != count
             {
@@ -127,8 +130,9 @@ impl<B: Bytecode> Engine<B> {
                 Route::Fallback => self.fallback_entry(function),
                 Route::Engine => None,
             };
-            let entry =
-                entry.or_else(|| (route != Route::Engine).then(|| self.open_to_interpreter(function))?);
+            // Its stub takes no surplus.
+            let may_open = route != Route::Engine && body.takes(count as usize);
+            let entry = entry.or_else(|| may_open.then(|| self.open_to_interpreter(function))?);
             if let Some(entry) = entry {
                 function.code.note_use(self.calls.get());
                 return Ok(Answer::Enter(entry));
@@ -188,6 +192,10 @@ impl<B: Bytecode> Engine<B> {
 
     /// Makes the entry for calls from other functions, now that there is code.
     pub(super) fn prepare_for_calls(&self, function: &Function<B>) {
+        if function.body().surplus() == Surplus::Packed {
+            // The engine packs the surplus of each call.
+            return;
+        }
         let count = match function.calls.arity() {
             Arity::Known(count) | Arity::Guessed(count) => count,
             Arity::Refused => return,

@@ -18,7 +18,7 @@ use super::stack::TakenFrame;
 use super::tiers::Tier;
 use super::{Args, Engine, FunctionId};
 use crate::Error;
-use azulejo_core::ir::bytecode::{Bytecode, Flow, Functions};
+use azulejo_core::ir::bytecode::{Bytecode, Callee, Flow, Functions};
 use azulejo_core::vocab::Trap;
 use std::cell::RefCell;
 
@@ -42,6 +42,11 @@ struct Calls<'a, B: Bytecode> {
 }
 
 impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
+    unsafe fn number(&self, callee: *const Callee) -> u32 {
+        // SAFETY: the caller guarantees that it is the address of a function.
+        unsafe { Links::number(callee) }
+    }
+
     fn invoke(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<u64, Trap> {
         let Calls { engine, highest } = *self;
         let Ok(function) = engine.function(FunctionId(function)) else { return Err(Trap::BadCall) };
@@ -60,15 +65,17 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             }
             return engine.run(function, context, args, highest).map_err(|error| as_trap(&error));
         }
-        if args.len() > body.most_arguments() as usize {
-            return Err(Trap::BadCall);
+        if !body.takes(args.len()) {
+            return engine.run(function, context, args, highest).map_err(|error| as_trap(&error));
         }
         let caller = 0u8;
         let frame = engine.stack.enter(body.slots(), (&raw const caller).addr());
         let frame = frame.map_err(|error| as_trap(&error))?;
         let slots = frame.slots();
-        // SAFETY: the frame has at least as many slots as there are registers, and nothing else refers to it yet.
-        unsafe { slots.copy_from_nonoverlapping(args.as_ptr(), args.len()) };
+        // SAFETY: the frame has this many slots, and nothing else refers to it yet.
+        let registers = unsafe { std::slice::from_raw_parts_mut(slots, body.slots()) };
+        registers[..args.len()].copy_from_slice(args);
+        body.fill_missing(registers, args.len());
         let portion = Budget::new(Some(PORTION));
         let budget = match highest {
             Tier::Interpreter => &portion,
@@ -108,6 +115,11 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         drop(frame);
         let result = result.and_then(|end| engine.run_next(end, context, highest));
         result.map_err(|error| as_trap(&error))
+    }
+
+    fn caught(&self, trap: Trap) -> Result<u32, Trap> {
+        let code = self.engine.links.borrow().caught(trap);
+        Trap::from_code(code).map_or(Ok(code), Trap::catch)
     }
 
     fn set_tail_call(&self, context: *mut B::Context, function: u32, args: &[u64]) -> Result<(), Trap> {
@@ -156,7 +168,8 @@ impl Args for TailArguments<'_> {
 pub(super) fn as_trap(error: &Error) -> Trap {
     match *error {
         Error::Trap { trap, .. } => trap,
-        Error::StackOverflow | Error::Interrupted { .. } | Error::OutOfFuel { .. } => Trap::StackOverflow,
+        Error::StackOverflow => Trap::StackOverflow,
+        Error::Interrupted { .. } | Error::OutOfFuel { .. } => Trap::Ended,
         // The call itself was wrong: there is no other reason why a function would not run.
         _ => Trap::BadCall,
     }
@@ -273,15 +286,27 @@ impl<B: Bytecode> Engine<B> {
         args: A,
         highest: Tier,
     ) -> Result<End, Error> {
-        let body = function.body();
-        let (given, most) = (args.count(), body.most_arguments());
-        if given > most as usize {
-            return Err(Error::TooManyArguments { given, most });
+        if !function.body().takes(args.count()) {
+            return self.run_with_surplus(function, context, args, highest);
         }
+        self.run_placed(function, context, args, highest)
+    }
+
+    /// Likewise; each argument has a VM register.
+    pub(super) fn run_placed<A: Args>(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        args: A,
+        highest: Tier,
+    ) -> Result<End, Error> {
+        let (body, given) = (function.body(), args.count());
         let entered = self.enter(body.slots())?;
         let frame = &entered.frame;
         // SAFETY: the frame has this many slots, and nothing else refers to it yet.
-        args.store(unsafe { std::slice::from_raw_parts_mut(frame.slots(), body.slots()) });
+        let registers = unsafe { std::slice::from_raw_parts_mut(frame.slots(), body.slots()) };
+        args.store(registers);
+        body.fill_missing(registers, given);
         self.take_back_fuel();
         self.calls.set(self.calls.get() + 1);
         function.code.note_use(self.calls.get());

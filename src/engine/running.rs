@@ -227,7 +227,7 @@ pub fn suspend(value: Suspension<'_>) -> Result<u64, Trap> {
     // SAFETY: the fiber has started, so the yielder is set; it lives on the stack that this runs on.
     match unsafe { &*running.yielder.get() }.suspend(value) {
         Wake::With(value) => Ok(value),
-        Wake::End => Err(Trap::NotInFiber),
+        Wake::End => Err(Trap::Ended),
     }
 }
 

@@ -48,6 +48,19 @@ rewrite! {
     (ule.$t:int $x $x) => (const 1)
     (uge.$t:int $x $x) => (const 1)
 
+    // Comparisons of one of two constants.
+
+    // (f ? a : b) = a is f
+    (eq.$t:int (select $f (const $a) (const $b)) (const $c)) => $f if (&is_first $a $b $c)
+    (ne.$t:int (select $f (const $a) (const $b)) (const $c)) => (notf $f) if (&is_first $a $b $c)
+    // (f ? a : b) = b is !f
+    (eq.$t:int (select $f (const $a) (const $b)) (const $c)) => (notf $f) if (&is_second $a $b $c)
+    (ne.$t:int (select $f (const $a) (const $b)) (const $c)) => $f if (&is_second $a $b $c)
+    (nz.$t:int (select $f (const $a) (const $b))) => $f if (&is_second $a $b 0)
+    (nz.$t:int (select $f (const $a) (const $b))) => (notf $f) if (&is_first $a $b 0)
+    (zr.$t:int (select $f (const $a) (const $b))) => $f if (&is_first $a $b 0)
+    (zr.$t:int (select $f (const $a) (const $b))) => (notf $f) if (&is_second $a $b 0)
+
     // Comparisons with the ends of the range.
 
     // x = 0

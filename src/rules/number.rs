@@ -287,3 +287,13 @@ pub(super) fn shifted_scale(scale: i64, n: i64) -> i64 {
 pub(super) fn is_wide(ty: Type) -> bool {
     ty.bits() >= 32
 }
+
+/// Whether a constant is the first of two constants and not the second.
+pub(super) fn is_first(a: i64, b: i64, c: i64) -> bool {
+    a == c && b != c
+}
+
+/// Whether a constant is the second of two constants and not the first.
+pub(super) fn is_second(a: i64, b: i64, c: i64) -> bool {
+    is_first(b, a, c)
+}

@@ -107,6 +107,13 @@ pub(crate) enum Op {
         a: In<u64>,
         b: In<u64>,
     },
+    /// Has a pair if the call fails.
+    Protected {
+        dst: Out<u64>,
+        function: Imm<u32>,
+        a: In<u64>,
+        b: In<u64>,
+    },
     Tail2 {
         function: Imm<u32>,
         a: In<u64>,
@@ -170,6 +177,7 @@ template! {
         (carg (tc) ptr) (carg (window $all) ptr) (carg (length $all) i64) (carg (frames) ptr)))
     Op::Call   => (invoke observes $function (arglist $all) u64)
     Op::Call2  => (invoke observes $function (arglist $a $b) u64)
+    Op::Protected => (try (invoke observes $function (arglist $a $b) u64) (^pair $b $a))
     Op::Tail2  => (tail $function (arglist $a $b))
     Op::Again  => (call observes again (arglist (carg (tc) ptr) (carg $function u32) (carg $a u64)) u64)
     Op::Suspend => (call observes throws suspend (arglist (carg $a u64)) u64)

@@ -74,7 +74,7 @@ fn function(random: &mut Random, number: usize, suspends: bool) -> Vec<Op> {
 fn step(random: &mut Random, code: &mut Vec<Op>, number: usize, suspends: bool) {
     let [dst, a, b, c] = [(); 4].map(|()| register(random));
     let callee = (number > 0).then(|| Imm(random.below(number.max(1)) as u32));
-    let op = match random.below(22) {
+    let op = match random.below(23) {
         0 => Op::Number { dst: dst.into(), k: Imm(self::number(random.below(100) as i64 - 50)) },
         1 => Op::Copy { dst: dst.into(), a: a.into() },
         2..=4 => Op::Pair { dst: dst.into(), a: a.into(), b: b.into() },
@@ -115,10 +115,13 @@ fn step(random: &mut Random, code: &mut Vec<Op>, number: usize, suspends: bool) 
         17 if let Some(function) = callee => {
             Op::Call2 { dst: dst.into(), function, a: a.into(), b: b.into() }
         }
+        21 if let Some(function) = callee => {
+            Op::Protected { dst: dst.into(), function, a: a.into(), b: b.into() }
+        }
         18 if let Some(function) = callee => Op::Again { dst: dst.into(), function, a: a.into() },
         19 if suspends => Op::Suspend { dst: dst.into(), a: a.into() },
         20 if random.one_in(3) => Op::Leave { a: a.into() },
-        20 if random.one_in(8) => Op::FailIfPair { a: a.into() },
+        20 if random.one_in(4) => Op::FailIfPair { a: a.into() },
         _ => Op::JumpIfPair { a: a.into(), to: Label(0) },
     };
     code.push(op);
@@ -267,6 +270,13 @@ impl Meaning<'_> {
                 Op::Call2 { dst, function, a, b } => {
                     let args = [get!(a).clone(), get!(b).clone()];
                     get!(dst) = self.call(function.0 as usize, &args)?;
+                }
+                Op::Protected { dst, function, a, b } => {
+                    let args = [get!(a).clone(), get!(b).clone()];
+                    get!(dst) = match self.call(function.0 as usize, &args) {
+                        Err(End::Failed) => pair(&get!(b), &get!(a)),
+                        other => other?,
+                    };
                 }
                 Op::Tail2 { function, a, b } => {
                     return Ok(Err((function.0 as usize, [get!(a).clone(), get!(b).clone()])));

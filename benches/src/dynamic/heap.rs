@@ -32,9 +32,10 @@ pub(crate) struct Table {
 #[derive(Fields)]
 #[repr(C)]
 pub(crate) struct Closure {
-    pub(crate) function: u32,
+    /// The address by which the engine calls it.
+    pub(crate) function: u64,
     /// How many arguments it takes, beside itself.
-    pub(crate) arguments: u32,
+    pub(crate) arguments: u64,
 }
 
 /// Where a field of a shape is: so far from the start of the table, or of its outer part.
@@ -124,8 +125,8 @@ impl Heap {
     }
 
     /// A closure of a function that takes so many arguments, with these cells.
-    pub(crate) fn new_closure(&mut self, function: u32, arguments: u32, cells: &[Word]) -> *mut Closure {
-        let closure: *mut Closure = self.allocate(1 + cells.len()).cast();
+    pub(crate) fn new_closure(&mut self, function: u64, arguments: u64, cells: &[Word]) -> *mut Closure {
+        let closure: *mut Closure = self.allocate(2 + cells.len()).cast();
         // SAFETY: there is room for a closure and its cells.
         unsafe {
             closure.write(Closure { function, arguments });

@@ -8,13 +8,13 @@ use super::writer::Writer;
 use azulejo::prelude::*;
 use azulejo::{Cases, Regs, Site, Trap};
 
-/// No number has these bits or more, since the only NaN in a box is the canonical one.
-pub(crate) const NIL: Word = 0xfff1 << 48;
+/// No number has these bits or more: the NaNs that arithmetic makes of numbers have `0x7ff8` or `0xfff8` in front of zeros.
+pub(crate) const NIL: Word = 0xfff9 << 48;
 const FALSE: Word = NIL + 1;
 const TRUE: Word = NIL + 2;
 /// The addresses of closures and of tables are added to these.
-const CLOSURE: Word = 0xfff5 << 48;
-const TABLE: Word = 0xfff6 << 48;
+const CLOSURE: Word = 0xfffa << 48;
+const TABLE: Word = 0xfffb << 48;
 /// The upper bits of a closure's box.
 const CLOSURE_TAG: Word = CLOSURE >> 48;
 
@@ -63,7 +63,7 @@ opcodes! {
     /// A variable that closures have in common: its register has the address.
     NewCell new_cell { dst: Out<u64>, value: In<u64> }
     /// A closure that has captured these cells.
-    NewClosure new_closure { dst: Out<u64>, function: Imm<u32>, arguments: Imm<u32>, cells: Regs }
+    NewClosure new_closure { dst: Out<u64>, function: Imm<u64>, arguments: Imm<u64>, cells: Regs }
     /// A variable that the running function has captured.
     GetUpvalue get_upvalue { dst: Out<u64>, closure: In<u64>, at: Imm<u32> }
     SetUpvalue set_upvalue { closure: In<u64>, at: Imm<u32>, value: In<u64> }
@@ -76,7 +76,7 @@ opcodes! {
 template_macros! {
     values {
         kinds u64 {
-            number: f64 { is (ult $box &NIL) unbox (bitcast $box f64) box (bitcast (canonical_nan $value) u64) }
+            number: f64 { is (ult $box &NIL) unbox (bitcast $box f64) box (bitcast $value u64) }
             table: ptr { is (uge $box &TABLE) unbox (sub $box &TABLE) box (add $value &TABLE) }
             closure: ptr { is (eq (shr $box 48) &CLOSURE_TAG) unbox (sub $box &CLOSURE) box (add $value &CLOSURE) }
             nil { is (eq $box &NIL) }
@@ -176,7 +176,7 @@ template! {
             (slow new_cell (arglist (carg (tc) ptr) (carg $value u64)) u64)))
     Op::NewClosure => (box closure (call new_closure
         (arglist
-            (carg (tc) ptr) (carg $function u32) (carg $arguments u32)
+            (carg (tc) ptr) (carg $function u64) (carg $arguments u64)
             (carg (window $cells) ptr) (carg (length $cells) u64))
         ptr))
     Op::GetUpvalue => unsafe (load (^cell) u64)
@@ -272,8 +272,8 @@ fn new_cell(heap: &mut Heap, value: Word) -> Result<u64, Trap> {
 
 fn new_closure(
     heap: &mut Heap,
-    function: u32,
-    arguments: u32,
+    function: u64,
+    arguments: u64,
     cells: *const Word,
     count: u64,
 ) -> *mut Closure {

@@ -37,7 +37,8 @@ struct Runner {
     engine: Engine<Op>,
     heap: Box<Heap>,
     functions: Vec<FunctionId>,
-    run: u32,
+    /// The address of its function `run`.
+    run: u64,
     n: f64,
 }
 

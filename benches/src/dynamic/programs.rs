@@ -29,7 +29,7 @@ pub(crate) struct DynamicProgram {
     /// The argument of `run`; the PUC interpreter takes the better part of a second.
     pub(crate) n: f64,
     /// Defines the functions in an engine. The last one is `run`.
-    pub(crate) define: fn(&mut Definer<'_>) -> u32,
+    pub(crate) define: fn(&mut Definer<'_>) -> u64,
 }
 
 /// An engine in which functions are defined.
@@ -39,11 +39,11 @@ pub(crate) struct Definer<'a> {
 }
 
 impl Definer<'_> {
-    /// Defines a function. Returns its number.
-    fn add(&mut self, name: &str, function: Written) -> u32 {
+    /// Defines a function. Returns its address.
+    fn add(&mut self, name: &str, function: Written) -> u64 {
         let id = self.engine.define(name, function.code, function.registers).expect("the code is right");
         self.functions.push(id);
-        id.number()
+        self.engine.callee(id).expect("it was defined").expose_provenance() as u64
     }
 }
 
@@ -92,7 +92,7 @@ fn count_up(
     count(f, [index, limit, step, variable], labels, |f| body(f, variable));
 }
 
-fn fib(defined: &mut Definer<'_>) -> u32 {
+fn fib(defined: &mut Definer<'_>) -> u64 {
     let fib = defined.add(
         "fib",
         function(1, |f| {
@@ -185,7 +185,7 @@ fn advance(f: &mut Writer) {
     f.give(this);
 }
 
-fn nbody(defined: &mut Definer<'_>) -> u32 {
+fn nbody(defined: &mut Definer<'_>) -> u64 {
     let sqrt = defined.add(
         "sqrt",
         function(1, |f| {
@@ -240,7 +240,7 @@ fn nbody(defined: &mut Definer<'_>) -> u32 {
     )
 }
 
-fn sieve(defined: &mut Definer<'_>) -> u32 {
+fn sieve(defined: &mut Definer<'_>) -> u64 {
     defined.add(
         "run",
         function(1, |f| {
@@ -304,7 +304,7 @@ fn make_objects(f: &mut Writer, objects: u32, [rectangle, circle, grow]: [u32; 3
     });
 }
 
-fn methods(defined: &mut Definer<'_>) -> u32 {
+fn methods(defined: &mut Definer<'_>) -> u64 {
     let rectangle = defined.add(
         "rectangle",
         function(1, |f| {
@@ -366,7 +366,7 @@ fn methods(defined: &mut Definer<'_>) -> u32 {
     )
 }
 
-fn closures(defined: &mut Definer<'_>) -> u32 {
+fn closures(defined: &mut Definer<'_>) -> u64 {
     let next = defined.add(
         "next",
         function(1, |f| {

@@ -53,7 +53,7 @@ pub(crate) struct Key {
     checks: bool,
     options: Options,
     /// The functions of this crate that stencils call.
-    callees: [u64; 2],
+    callees: [u64; 3],
 }
 
 fn address<T>(of: &'static T) -> usize {
@@ -72,7 +72,7 @@ impl Key {
         options: &Options,
         functions: &Linkage<'_>,
     ) -> Key {
-        let Linkage { set_tail_call, begin_tail_call, .. } = *functions;
+        let Linkage { set_tail_call, begin_tail_call, caught, .. } = *functions;
         Key {
             bytecode: TypeId::of::<B>(),
             templates: addresses(templates),
@@ -82,7 +82,7 @@ impl Key {
             features: target.features,
             checks: target.check,
             options: options.clone(),
-            callees: [set_tail_call, begin_tail_call],
+            callees: [set_tail_call, begin_tail_call, caught],
         }
     }
 }

@@ -60,6 +60,15 @@ pub enum TargetCode<F> {
     },
 }
 
+/// The slots of arguments that a call may lack, and the value that they have then. None of them is cleared.
+#[derive(Clone, Copy, Debug)]
+pub struct MissingArguments<'a> {
+    /// The slots.
+    pub slots: &'a [u32],
+    /// The value.
+    pub bits: u64,
+}
+
 /// The calls that an adapter takes, and the checks before it makes a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct AdapterAdmission<'a> {
@@ -71,6 +80,12 @@ pub struct AdapterAdmission<'a> {
     pub cell: &'a CallCell,
     /// How many slots the function has for the values of VM registers.
     pub slots: u32,
+    /// The arguments that calls may lack.
+    pub missing: MissingArguments<'a>,
+    /// The arguments that have slots, of those in the calls: the surplus stays where it is.
+    pub placed: Accepts,
+    /// Whether an adapter for up to some number of arguments takes calls with more.
+    pub drops_surplus: bool,
 }
 
 /// An adapter's entries: for calls by the convention, and for calls with arguments in memory, if it takes those itself.

@@ -138,9 +138,9 @@ impl CallCell {
 
     /// The functions with these call cells, as compilers need them; `table` is the address of a table of the same cells.
     pub fn functions<'a>(stubs: &Stubs, cells: &'a [u64], table: u64) -> Linkage<'a> {
-        let [set_tail_call, begin_tail_call] =
-            [stubs.set_tail_call, stubs.begin_tail_call].map(|address| address.addr() as u64);
-        Linkage { cells, table, set_tail_call, begin_tail_call, stop: None, fuel: None, show: None }
+        let [set_tail_call, begin_tail_call, caught] =
+            [stubs.set_tail_call, stubs.begin_tail_call, stubs.caught].map(|address| address.addr() as u64);
+        Linkage { cells, table, set_tail_call, begin_tail_call, caught, stop: None, fuel: None, show: None }
     }
 
     /// This function, as the optimizer needs it to compile it for calls with this many arguments; `unit` is the value of

@@ -4,7 +4,7 @@
 ///
 /// - `callbacks`: the [`Callbacks`](crate::call::Callbacks) of an engine with these
 ///   [`HostFunctions`](crate::call::HostFunctions), for [`Backend::callbacks`](crate::emit::Backend::callbacks);
-/// - `set_tail_call` and `begin_tail_call`, for the [`Stubs`](crate::call::Stubs) with these names.
+/// - `set_tail_call`, `begin_tail_call` and `caught`, for the [`Stubs`](crate::call::Stubs) with these names.
 #[macro_export]
 macro_rules! engine_functions {
     ($abi:literal) => {
@@ -55,6 +55,10 @@ macro_rules! engine_functions {
             count: usize,
         ) -> *mut u64 {
             cell.host().begin_tail_call(cell, context, count)
+        }
+
+        pub(crate) unsafe extern $abi fn caught(cell: &$crate::call::CallCell, code: u64) -> u64 {
+            cell.host().caught(code)
         }
     };
 }

@@ -4,6 +4,7 @@ use super::tail::PendingTailCall;
 use super::{CallCell, Outcome, Stubs, UnresolvedCall};
 use crate::memory::near::Word;
 use crate::status::RawStatus;
+use azulejo_core::vocab::Trap;
 use core::cell::Cell;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -80,6 +81,8 @@ pub struct Host {
     enter_next: *const u8,
     stubs: &'static Stubs,
     owner: Cell<*const ()>,
+    /// Whether a failure that was noted has gone no further.
+    has_caught: Cell<bool>,
     pub(super) next: PendingTailCall,
 }
 
@@ -96,6 +99,7 @@ impl Host {
             enter_next: stubs.enter_next,
             stubs,
             owner: Cell::new(core::ptr::null()),
+            has_caught: Cell::new(false),
             next: PendingTailCall::nobody(),
         }
     }
@@ -148,6 +152,21 @@ impl Host {
     /// The address of the word that loops poll, if the program may be stopped.
     pub fn stop_word(&self) -> Option<u64> {
         self.may_stop.get().then(|| self.stop.address())
+    }
+
+    /// A function has failed with this trap's code, and its caller goes on. Returns the code that the caller sees, which is that of
+    /// [`Trap::Ended`] if the program is to stop: calls fail then as if there were no room on the stack.
+    pub fn caught(&self, code: u64) -> u64 {
+        self.has_caught.set(true);
+        match self.stop.load(SeqCst) {
+            0 => code,
+            _ => Trap::Ended.code() as u64,
+        }
+    }
+
+    /// Whether a failure has gone no further since this was asked.
+    pub fn take_caught(&self) -> bool {
+        self.has_caught.take()
     }
 
     /// The current owner of the functions.

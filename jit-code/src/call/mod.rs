@@ -31,7 +31,9 @@ mod outcome;
 mod stubs;
 mod tail;
 
-pub use adapter::{Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, Entries, TargetCode};
+pub use adapter::{
+    Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, Entries, MissingArguments, TargetCode,
+};
 pub use cell::CallCell;
 pub use host::{Callbacks, Host, HostFunctions, Remote};
 pub use outcome::{Outcome, TAIL_CALL, UnresolvedCall};

@@ -26,6 +26,9 @@ pub struct Stubs {
     pub set_tail_call: *const u8,
     /// The function by which code announces a tail call whose arguments it writes itself, to the address that this returns.
     pub begin_tail_call: *const u8,
+    /// The function that code calls when a failure goes no further: it takes the cell of the function that failed and the trap's
+    /// code, and returns the code of the trap that the caller sees.
+    pub caught: *const u8,
     /// How functions are called that machine code interprets, if the machine has these stubs.
     pub interpreted: Option<InterpretedStubs>,
 }

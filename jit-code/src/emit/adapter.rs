@@ -7,7 +7,7 @@ use super::admit::admit_to_adapter;
 use super::assembler::{Results, Target, Test};
 use super::leave::{enter_next, hand_on, succeed};
 use super::{Backend, Frame, Options, by_hand};
-use crate::call::{AdapterAdmission, Entries, TargetCode};
+use crate::call::{AdapterAdmission, Entries, MissingArguments, TargetCode};
 use crate::unwind::StackFrame;
 use azulejo_core::ir::status::Left;
 use azulejo_core::target::RegSet;
@@ -44,7 +44,8 @@ fn into<M: Backend>(
     cx.prologue();
     cx.store_word(stack_pointer, cell as i64, Some(M::REGISTERS.cell));
     cx.store_word(stack_pointer, context as i64, Some(M::REGISTERS.context));
-    match cx.fill_slots(slots, admission.accepts, cleared) {
+    store_missing(&mut cx, slots, admission);
+    match cx.fill_slots(slots, admission.placed, cleared) {
         true => cx.load_word(kept_context, stack_pointer, context as i64),
         false => cx.copy_register(kept_context, M::REGISTERS.context),
     }
@@ -54,6 +55,19 @@ fn into<M: Backend>(
     }
     cx.jump_at(Target::Address(start.addr() as u64));
     (cx, entries)
+}
+
+/// Stores the value for missing arguments in all slots of those that a call may lack. The arguments that are there come later.
+fn store_missing<M: Backend>(cx: &mut M, first: u32, admission: &AdapterAdmission<'_>) {
+    let MissingArguments { slots, bits } = admission.missing;
+    if slots.is_empty() {
+        return;
+    }
+    cx.set_register(M::REGISTERS.temp, bits);
+    for at in slots {
+        let offset = first as i64 + *at as i64 * 8;
+        cx.store_word(M::MACHINE.unwinding.stack_pointer, offset, Some(M::REGISTERS.temp));
+    }
 }
 
 /// An adapter that calls code which takes a frame as an engine passes it, and that checks the returned status.
@@ -73,7 +87,8 @@ fn around<M: Backend>(
     let entries = admit_to_adapter(&mut cx, admission, frame.size() as usize + stack_bytes);
     cx.prologue();
     cx.store_word(stack_pointer, context, Some(M::REGISTERS.context));
-    if cx.fill_slots(0, admission.accepts, cleared) {
+    store_missing(&mut cx, 0, admission);
+    if cx.fill_slots(0, admission.placed, cleared) {
         cx.load_word(entered_context, stack_pointer, context);
     }
     cx.copy_register(entered_frame, stack_pointer);

@@ -42,7 +42,7 @@ pub(super) fn admit_to_adapter<M: Backend>(
     admission: &AdapterAdmission<'_>,
     stack_bytes: usize,
 ) -> Entries {
-    let AdapterAdmission { accepts, budget, cell, .. } = *admission;
+    let AdapterAdmission { accepts, budget, cell, drops_surplus, .. } = *admission;
     let (count, count_in_memory) = (M::REGISTERS.count, M::REGISTERS.count_in_memory);
     cx.leaving.host = core::ptr::from_ref(cell.host()).addr() as u64;
     let is_deep = refuse(cx);
@@ -68,9 +68,15 @@ pub(super) fn admit_to_adapter<M: Backend>(
         Accepts::UpTo(most) => {
             let is_the_hosts = cx.here();
             jump_to_stub(cx, M::STUBS.resolve);
+            let has_surplus = cx.here();
+            let goes_on = drops_surplus.then(|| {
+                cx.set_register(count, most as u64);
+                cx.skip_if(Test::Always)
+            });
             align(cx);
             let entry = cx.here() as u32;
-            cx.back_if(Test::Exceeds(count, most), is_the_hosts);
+            cx.back_if(Test::Exceeds(count, most), if drops_surplus { has_surplus } else { is_the_hosts });
+            goes_on.into_iter().for_each(|from| cx.land_skip(from));
             (is_the_hosts, (entry, None))
         }
     };

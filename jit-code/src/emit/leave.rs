@@ -188,15 +188,25 @@ pub fn continue_at<M: Backend>(cx: &mut M, exit: i64) {
 
 /// Calls the function whose call cell is in its register, with this many arguments, and exits if it failed.
 pub fn invoke<M: Backend>(cx: &mut M, arguments: usize, origin: u32) {
-    cx.set_register(M::REGISTERS.count, arguments as u64);
-    cx.call_at(Target::Word(M::REGISTERS.cell, CallCell::ENTRY as i64));
+    try_invoke(cx, arguments);
     expect_result(cx, origin);
 }
 
 /// Calls the function whose call cell is in its register, with arguments that stay in memory, and exits if it failed.
 pub fn invoke_from_memory<M: Backend>(cx: &mut M, origin: u32) {
-    cx.call_at(Target::Word(M::REGISTERS.cell, CallCell::UNPACK as i64));
+    try_invoke_from_memory(cx);
     expect_result(cx, origin);
+}
+
+/// Calls the function whose call cell is in its register, with this many arguments. The code that follows looks whether it failed.
+pub fn try_invoke<M: Backend>(cx: &mut M, arguments: usize) {
+    cx.set_register(M::REGISTERS.count, arguments as u64);
+    cx.call_at(Target::Word(M::REGISTERS.cell, CallCell::ENTRY as i64));
+}
+
+/// Likewise, with arguments that stay in memory.
+pub fn try_invoke_from_memory<M: Backend>(cx: &mut M) {
+    cx.call_at(Target::Word(M::REGISTERS.cell, CallCell::UNPACK as i64));
 }
 
 /// Emits the check after a call that may fail, of bytecode or of a native function. It exits if the call failed.

@@ -134,12 +134,13 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     }
 
     fn linkage() -> Linkage<'static> {
-        let Stubs { set_tail_call, begin_tail_call, .. } = *M::STUBS;
+        let Stubs { set_tail_call, begin_tail_call, caught, .. } = *M::STUBS;
         let takes_frames = B::templates().iter().any(|template| template.takes_frames());
         Linkage {
             show: takes_frames.then(ShowPlan::default),
             set_tail_call: set_tail_call.addr() as u64,
             begin_tail_call: begin_tail_call.addr() as u64,
+            caught: caught.addr() as u64,
             ..Linkage::default()
         }
     }
@@ -226,6 +227,8 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
             fuel,
             table,
             most_arguments: parts.most_arguments as u64,
+            missing: parts.missing,
+            may_miss: if parts.missing == 0 { 0 } else { parts.most_arguments as u64 },
             slots: parts.slots as u64,
             frame_bytes: slots * 8 + ROOM as u64,
             kept,

@@ -283,6 +283,8 @@ impl Evaluation<'_, '_> {
             Op::CU => return Ok(self.machine.unit),
             Op::LOCAL => return Ok(self.machine.frame),
             Op::CONST => return Ok(data.imm),
+            // Here the lowest bit of a call's result says whether it has failed.
+            Op::FAILURE => return Ok(operands[0] & 1),
             Op::IS | Op::UNBOX | Op::BOX => {
                 let formula = self.graph.kinds[data.imm as usize].formula(data.op);
                 return match formula.evaluate(self.graph.vocab, operands[0]) {

@@ -12,7 +12,7 @@ use crate::grammar::{TileSet, text};
 use crate::ir::graph::{CallTarget, Graph};
 use crate::ir::index::Node;
 use crate::ir::state::{Saved, SavedValue, TileState};
-use crate::ir::tiles::{Edge, Role, TileBlock, TileList};
+use crate::ir::tiles::{Edge, Operand, Role, TileBlock, TileList};
 use crate::vocab::op::{Param, Props};
 use crate::vocab::{Op, Sig, Type};
 
@@ -160,7 +160,10 @@ impl<'a> Execution<'a, '_> {
         if info.result == Symbol::Flag {
             self.flag = Some(value);
         }
-        for operand in list.operands(at).iter().filter(|o| matches!(o.role, Role::Def | Role::EarlyDef)) {
+        // Behind a call's result is its failure.
+        let is_def = |operand: &&Operand| matches!(operand.role, Role::Def | Role::EarlyDef);
+        for (n, operand) in list.operands(at).iter().filter(is_def).enumerate() {
+            let value = if n == 0 { value } else { value & 1 };
             self.values[operand.vreg.at()] = Some(list.vregs[operand.vreg.at()].ty.truncate(value));
         }
         Ok(end)

@@ -232,6 +232,8 @@ impl Judge<'_> {
             let target = (call.target == CallTarget::Indirect).then_some(Some(Type::I64));
             let args = call.signature.args.iter().map(|ty| Some(*ty));
             self.operands(node, target.into_iter().chain(args));
+        } else if info.props.contains(Props::SECOND) && !self.follows_its_call(node) {
+            self.wrong(node, "is the second result of no call in its block");
         } else if data.op == Op::PARAM {
             self.operands(node, core::iter::repeat_n(Some(data.sig.ty), n_inputs));
         } else if let Some((_, registers)) = self.graph.state(node) {
@@ -254,6 +256,12 @@ impl Judge<'_> {
             });
             self.operands(node, expected);
         }
+    }
+
+    /// Whether the only operand is a call in the same block.
+    fn follows_its_call(&self, node: Node) -> bool {
+        let [call] = self.graph.inputs(node) else { return false };
+        self.graph.call(*call).is_some() && self.graph.node(*call).block == self.graph.node(node).block
     }
 
     /// Compares a node's operands with the expected ones: a type for each, or `None` for any type.

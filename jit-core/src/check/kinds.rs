@@ -45,13 +45,14 @@ pub fn laws(kinds: &[ValueKind], vocab: Vocabulary) -> Vec<Violation> {
     found
 }
 
-/// Some values of a type, as bits.
+/// Some values of a type, as bits. The NaNs are those that arithmetic makes of numbers: others come from outside, and may be made
+/// canonical there.
 fn examples(ty: Type) -> Vec<u64> {
     match ty {
         Type::F64 => [0.0, -0.0, 1.5, -1e300, f64::MIN_POSITIVE, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]
             .into_iter()
             .map(f64::to_bits)
-            .chain([u64::MAX, 0xfff8 << 48, 0x7ff0_0000_0000_0001])
+            .chain([0xfff8 << 48])
             .collect(),
         Type::F32 => {
             [0.0, -2.5, f32::MAX, f32::NEG_INFINITY, f32::NAN].map(|value: f32| value.to_bits() as u64).into()

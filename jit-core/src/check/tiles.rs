@@ -171,7 +171,8 @@ impl Judge<'_> {
         }
         let call = inst.node.is_some() && self.graph.call(inst.node).is_some();
         let state = if inst.node.is_some() { self.graph.state(inst.node) } else { None };
-        let results = info.result.class().is_some() as usize;
+        let second = operands.get(1).filter(|operand| call && operand.role == Role::Def);
+        let results = info.result.class().is_some() as usize + second.is_some() as usize;
         let described = results + info.uses.len() + info.temps.len();
         if operands.len() < described || operands.len() > described && !call && state.is_none() {
             self.wrong(place(), format!("has {} operands, its tile describes {described}", operands.len()));
@@ -182,7 +183,10 @@ impl Judge<'_> {
         let (arguments, temps) = rest.split_at(rest.len() - info.temps.len());
         let class = |operand: &Operand| self.list.vregs[operand.vreg.at()].ty.class();
         let mut problems = Vec::new();
-        if let [out] = out {
+        if second.is_some_and(|second| !matches!(second.constraint, Constraint::Fixed(_))) {
+            problems.push("its second result is in no fixed register".to_string());
+        }
+        if let [out, ..] = out {
             let placed = out.constraint == info.out || call && matches!(out.constraint, Constraint::Fixed(_));
             if out.role != info.role || !placed || Some(class(out)) != info.result.class() {
                 problems.push("its result is not as described".to_string());

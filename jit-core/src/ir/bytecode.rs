@@ -51,10 +51,26 @@ pub enum Flow {
     Tail,
 }
 
+/// What the address of a function is the address of. It is how templates call a function without looking up its number.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Callee {
+    opaque: [u8; 0],
+}
+
 /// The functions that templates can call: those of the engine that runs them.
 pub trait Functions<C> {
+    /// The number of the function with this address.
+    ///
+    /// # Safety
+    ///
+    /// The address must be that of one of these functions.
+    unsafe fn number(&self, callee: *const Callee) -> u32;
     /// Runs a function to its end with these bits in its first VM registers. Returns the bits of its result.
     fn invoke(&self, context: *mut C, function: u32, args: &[u64]) -> Result<u64, Trap>;
+    /// Called with the trap of a function that has failed, if its caller goes on. Returns the trap's code, or the trap with which the
+    /// caller has to fail in spite of that, because the program is to end.
+    fn caught(&self, trap: Trap) -> Result<u32, Trap>;
     /// Records the function that runs next, when the current one has ended, and its arguments.
     fn set_tail_call(&self, context: *mut C, function: u32, args: &[u64]) -> Result<(), Trap>;
 }
@@ -64,8 +80,16 @@ pub trait Functions<C> {
 pub struct NoFunctions;
 
 impl<C> Functions<C> for NoFunctions {
+    unsafe fn number(&self, _: *const Callee) -> u32 {
+        u32::MAX
+    }
+
     fn invoke(&self, _: *mut C, _: u32, _: &[u64]) -> Result<u64, Trap> {
         Err(Trap::BadCall)
+    }
+
+    fn caught(&self, trap: Trap) -> Result<u32, Trap> {
+        trap.catch()
     }
 
     fn set_tail_call(&self, _: *mut C, _: u32, _: &[u64]) -> Result<(), Trap> {

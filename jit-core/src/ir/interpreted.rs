@@ -31,6 +31,10 @@ pub struct Record {
     pub table: *const usize,
     /// The most arguments that calls by other functions of bytecode may have.
     pub most_arguments: u64,
+    /// The value of arguments that a call does not pass.
+    pub missing: u64,
+    /// How many slots at most are set to that value; none if it is zero.
+    pub may_miss: u64,
     /// How many slots a frame has.
     pub slots: u64,
     /// How many bytes of the machine's stack such a call takes below the registers that it saves.
@@ -75,6 +79,8 @@ pub struct RecordParts {
     pub fuel: u64,
     /// See [`Record::most_arguments`].
     pub most_arguments: u32,
+    /// See [`Record::missing`].
+    pub missing: u64,
     /// See [`Record::slots`].
     pub slots: u32,
     /// The number of VM registers, which the operand stack follows.
@@ -115,6 +121,10 @@ impl Record {
     pub const TABLE: u64 = offset_of!(Record, table) as u64;
     /// Offset of the most arguments of a call.
     pub const MOST_ARGUMENTS: usize = offset_of!(Record, most_arguments);
+    /// Offset of the value of arguments that are missing.
+    pub const MISSING: usize = offset_of!(Record, missing);
+    /// Offset of the number of slots that may be set to that.
+    pub const MAY_MISS: usize = offset_of!(Record, may_miss);
     /// Offset of the number of slots.
     pub const SLOTS: usize = offset_of!(Record, slots);
     /// Offset of the size of a frame on the machine's stack.

@@ -74,9 +74,22 @@ pub enum Likelihood {
     Likely,
     /// The condition is nearly always false.
     Unlikely,
+    /// The condition is that of a site's first case. Where the cases are read when code runs, the first is taken to be the usual one.
+    FirstCase,
     /// Nothing is known.
     #[default]
     Even,
+}
+
+impl Likelihood {
+    /// What is expected of the opposite condition.
+    pub fn of_opposite(self) -> Likelihood {
+        match self {
+            Likelihood::Likely => Likelihood::Unlikely,
+            Likelihood::Unlikely => Likelihood::Likely,
+            Likelihood::FirstCase | Likelihood::Even => Likelihood::Even,
+        }
+    }
 }
 
 /// One step of a template.
@@ -125,8 +138,11 @@ pub enum Step {
         args: &'static [Ref],
         /// The convention and types.
         signature: Signature,
-        /// Whether the callee may fail: it returns an [`Attempt`](crate::native::Attempt). If it fails, so does the function.
+        /// Whether the callee may fail: it returns an [`Attempt`](crate::native::Attempt). If it fails, so does the function,
+        /// unless it catches that.
         throws: bool,
+        /// Whether the function goes on if the callee fails. The trap's code, or zero, is another value then, an `I32`.
+        catches: bool,
         /// The effects.
         effect: Effect,
     },
@@ -158,8 +174,18 @@ pub enum Step {
         args: Arguments,
         /// The type that the result is read as; `Void` if it is not read.
         ret: Type,
+        /// Whether the function goes on if the callee fails. The trap's code, or zero, is another value then, an `I32`.
+        catches: bool,
         /// The effects.
         effect: Effect,
+    },
+    /// A function of bytecode that was called has failed. Yields the code of the trap, or [`Trap::Ended`](crate::vocab::Trap)'s if
+    /// the program is to end.
+    Caught {
+        /// The function's number.
+        function: Ref,
+        /// The trap's code.
+        code: Ref,
     },
     /// Writes a value to a VM register, zero-extended to the slot.
     Write {
@@ -262,15 +288,16 @@ impl Step {
         let is_value = |ty: Type| (ty != Type::Void) as usize;
         match *self {
             Step::Node { sig, .. } => is_value(sig.ty),
-            Step::Call { signature, .. } => is_value(signature.ret),
-            Step::Invoke { ret, .. } => is_value(ret),
+            Step::Call { signature, catches, .. } => is_value(signature.ret) + catches as usize,
+            Step::Invoke { ret, catches, .. } => is_value(ret) + catches as usize,
             Step::Block { params, .. } => params.len(),
             Step::Read { .. }
             | Step::Constant { .. }
             | Step::Window { .. }
             | Step::WindowLength { .. }
             | Step::SiteValue { .. }
-            | Step::Frames => 1,
+            | Step::Frames
+            | Step::Caught { .. } => 1,
             _ => 0,
         }
     }

@@ -145,6 +145,11 @@ bitflags! {
         /// The node's operands are values for VM registers, and its constant is the number of a
         /// [`FrameState`](crate::ir::state::FrameState). They may be anywhere.
         const STATE = 1 << 16;
+        /// The value is read through a register that is kept for it, so any block may read it again, and that takes an instruction.
+        const REREAD = 1 << 17;
+        /// The value is the second result of the call that is the operand. The call's instruction writes it, and there is no
+        /// other. It stands in the call's block.
+        const SECOND = 1 << 18;
     }
 }
 
@@ -165,6 +170,8 @@ impl Types {
     pub const VALUE: Types = Types(0b0011_1111);
     /// 64 bits.
     pub const WORD: Types = Types(0b0000_1000);
+    /// 32 bits.
+    pub const HALF: Types = Types(0b0000_0100);
     /// The types whose values fill a register or its float part: the widest integer, and floats.
     pub const HELD: Types = Types(0b0011_1000);
     /// The types in `HELD`, and the 32-bit integer, which fills the low half of a register.

@@ -298,6 +298,13 @@ pub static SECTIONS: &[Section] = sections! {
             i64 "(do (invokev $f (arglist $a $b)) 1)" = "1";
         "tail" ["(tail number (arglist value …))"] "Ends this function; the one with this number takes its place.",
             i64 "(tail $f (arglist $a 1))" = "8";
+        "try" ["(try call value)"] "The value of an `invoke` or of a `call throws`, and if that fails another value. What else a call \
+               that fails has done stays done.",
+            i64 "(try (invoke $f (arglist $a $b) i64) 1)" = "5", i64 "(try (invoke 9999 (arglist $a) i64) 1)" = "1";
+        "tryv" ["(tryv call step)"] "As `try`, for a call without a result.",
+            i64 "(do (tryv (invokev 9999 (arglist $a)) (return 3)) 1)" = "3";
+        "trap_code" ["(trap_code)"] "In what a `try` or `tryv` does if its call fails: the number of the trap, by `Trap::code`.",
+            i64 "(try (invoke 9999 (arglist $a) i64) (trap_code))" = "5";
     }
 };
 

@@ -306,10 +306,16 @@ operator_table! {
     // each node reads it anew, at its place. `SPEND` decrements one and returns the rest.
     POLL "poll" () [Code] -> Ptr, Key::None, NONE, None, [READS GRAPH], (none);
     SPEND "spend" () [Code] -> Ptr, Key::None, NONE, None, [READS GRAPH], (none);
-    // A call of a function of bytecode with its arguments in memory.
     // A call of a native function that may fail. If it does, the function that calls it fails too.
     CALL_OR_FAIL "call_or_fail" (Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    // A call of a function of bytecode with its arguments in memory.
     INVOKE_SPREAD "invoke_spread" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    // The same calls by a function that goes on if they fail. `FAILURE` is the code of the trap with which such a call failed, or
+    // zero: it is in the register of the call's second result.
+    TRY_CALL "try_call" (Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    TRY_INVOKE "try_invoke" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    TRY_INVOKE_SPREAD "try_invoke_spread" (Ptr Args) [Type] -> Param, Key::Result, WORD, None, [READS WRITES GRAPH], (none);
+    FAILURE "failure" (Word) [] -> Same, Key::Result, HALF, None, [SECOND GRAPH], (none);
 
     // Operators of functions that other functions of bytecode call directly: the arguments (those on the stack by number), a
     // frame of their own, and the ends. `HAND_OVER` is an exit: its operands are the context and the values of VM registers, which
@@ -348,10 +354,10 @@ operator_table! {
     // Operators of opcodes that machine code interprets, which read their operands from the bytecode: a field of the bytecode,
     // extended to 64 bits; a word of the function's record, by its offset; the bytecode's address; the first free slot of the operand stack; and the
     // ends: the next bytecode, the bytecode at an address, and an exit at such a bytecode.
-    FIELD "field" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
-    RECORD "record" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
-    KEPT_PC "kept_pc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
-    KEPT_TOP "kept_top" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
+    FIELD "field" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
+    RECORD "record" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
+    KEPT_PC "kept_pc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
+    KEPT_TOP "kept_top" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
     DISPATCH "dispatch" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
     DISPATCH_TO "dispatch_to" (Ptr Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
     LEAVE_AT "leave_at" (Ptr) [] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);

@@ -25,6 +25,8 @@ pub enum Trap {
     NotInFiber,
     /// The program asked to be suspended, and between it and the start of its fiber is a call that a Rust function made.
     AcrossRust,
+    /// The program is to end: somebody has stopped it, its fuel is used up, or its fiber was dropped. No `(try …)` catches this.
+    Ended,
     /// A trap that a template raised with `(trap code)`.
     User(u16),
 }
@@ -48,7 +50,17 @@ impl Trap {
             Trap::BadCall => 5,
             Trap::NotInFiber => 6,
             Trap::AcrossRust => 7,
+            Trap::Ended => 8,
             Trap::User(code) => Trap::FIRST_USER + code as u32,
+        }
+    }
+
+    /// The code, if a program can catch the trap.
+    #[doc(hidden)]
+    pub const fn catch(self) -> Result<u32, Trap> {
+        match self {
+            Trap::Ended => Err(self),
+            trap => Ok(trap.code()),
         }
     }
 
@@ -68,6 +80,7 @@ impl Trap {
             5 => Some(Trap::BadCall),
             6 => Some(Trap::NotInFiber),
             7 => Some(Trap::AcrossRust),
+            8 => Some(Trap::Ended),
             Trap::FIRST_USER..=0x1_000f => Some(Trap::User((code - Trap::FIRST_USER) as u16)),
             _ => None,
         }
@@ -84,6 +97,7 @@ impl fmt::Display for Trap {
             Trap::BadCall => f.write_str("no such function for these arguments"),
             Trap::NotInFiber => f.write_str("suspended outside of any fiber"),
             Trap::AcrossRust => f.write_str("suspended across a call that a Rust function made"),
+            Trap::Ended => f.write_str("the program was ended"),
             Trap::User(code) => write!(f, "trap {code}"),
         }
     }

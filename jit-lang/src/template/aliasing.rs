@@ -78,6 +78,11 @@ impl Look<'_> {
                     stored |= if arm.leaves { 0 } else { behind };
                 }
             }
+            Kind::Try(attempt) => {
+                let called = self.at(&attempt.call, stored);
+                let caught = self.at(&attempt.otherwise, called);
+                stored = called | if attempt.otherwise.leaves { 0 } else { caught };
+            }
             Kind::Guard(flag, otherwise) => {
                 stored = self.at(flag, stored);
                 self.at(otherwise, stored);

@@ -107,6 +107,8 @@ pub enum Kind {
     Invoke(Box<Invoke>),
     /// A tail call: like `Invoke`, but it replaces the calling function.
     Tail(Box<Invoke>),
+    /// A call that may fail, and what is done if it does.
+    Try(Box<Try>),
     /// The address of a run of registers.
     Window(usize),
     /// The number of registers in a run.
@@ -308,6 +310,17 @@ pub struct Invoke {
     pub effect: Effect,
     /// If it observes, which of the template's calls that do.
     pub shown: Option<u16>,
+}
+
+/// A call, and what is done if it fails.
+#[derive(Clone, Debug)]
+pub struct Try {
+    /// An [`Invoke`](Kind::Invoke), or a [`Call`](Kind::Call) that throws.
+    pub call: Typed,
+    /// The variable with the trap's code, in `otherwise`.
+    pub code: usize,
+    /// What is done instead if the call fails, and its value.
+    pub otherwise: Typed,
 }
 
 /// The arguments of a call of a bytecode function.

@@ -49,14 +49,13 @@ impl Checker<'_> {
 
     /// Checks `(invoke observes function (arglist value …) type)`, or `invokev` without a type.
     pub(super) fn invoke(&mut self, word: &str, rest: &[Sexpr], place: Place) -> Checked<Typed> {
-        let usage = "a function's number, `(arglist value …)`, and for `invoke` the result's type";
+        let usage = "a function's number or address, `(arglist value …)`, and for `invoke` the result's type";
         let (effect, rest) = match rest.split_first() {
             Some((first, others)) if first.word() == Some("observes") => (Effect::Observes, others),
             _ => (Effect::Memory, rest),
         };
         let (function, values, ret) = self.parts((word, rest, place), usage, "(arglist value …)")?;
-        let function = self.value(function, Some(Scalar::U32))?;
-        let function = self.coerce(function, Scalar::U32)?;
+        let function = self.function(function)?;
         let args = self.arguments(values, place)?;
         self.has_effect = true;
         let shown = self.shown(effect);
@@ -68,20 +67,41 @@ impl Checker<'_> {
     /// Checks `(tail function (arglist value …))`.
     pub(super) fn tail(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let [function, Sexpr::List(list, list_span)] = rest else {
-            return wrong_count(place, "tail", "a function's number and `(arglist value …)`", rest);
+            return wrong_count(
+                place,
+                "tail",
+                "a function's number or address, and `(arglist value …)`",
+                rest,
+            );
         };
         let Some((Some("arglist"), values)) = list.split_first().map(|(head, rest)| (head.word(), rest))
         else {
             return fail(*list_span, "the arguments stand in `(arglist value …)`");
         };
-        let function = self.value(function, Some(Scalar::U32))?;
-        let function = self.coerce(function, Scalar::U32)?;
+        let function = self.function(function)?;
         let args = self.arguments(values, place)?;
         self.has_effect = true;
         Ok(leaving(
             Kind::Tail(Box::new(Invoke { function, args, effect: Effect::Memory, shown: None })),
             place,
         ))
+    }
+
+    /// The number of a function of bytecode, or its address.
+    fn function(&mut self, function: &Sexpr) -> Checked<Typed> {
+        let function = self.value(function, Some(Scalar::U32))?;
+        match function.ty {
+            Type::I64 if self.is_unsafe => Ok(function),
+            Type::I64 => fail(
+                function.place,
+                format!(
+                    "a function's number is a u32, and `(ucast … u32)` takes the low bits; 64 bits are the address of a function, \
+                     and calling that is unsafe: `{} => unsafe (…)`",
+                    self.opcode.name
+                ),
+            ),
+            _ => self.coerce(function, Scalar::U32),
+        }
     }
 
     /// The arguments of a call of a bytecode function: values, or the registers of one run.
@@ -251,6 +271,7 @@ impl Checker<'_> {
             Kind::Let(_, body) | Kind::Slow(body) => self.leads(body),
             Kind::Sequence(steps) => steps.last().map_or(Leads::Elsewhere, |last| self.leads(last)),
             Kind::If(_, so, not) => part_of(&[&**so, &**not]),
+            Kind::Try(attempt) => part_of(&[&attempt.otherwise]),
             Kind::Cached(cached) => part_of(&[&cached.body, &cached.otherwise]),
             Kind::Site(at) => Leads::Site(*at),
             Kind::Frames => Leads::Frames,
@@ -271,7 +292,7 @@ pub(super) fn as_number(flag: Typed) -> Typed {
 }
 
 /// Converts the number that a flag was converted to back to a flag.
-fn as_flag(number: Typed) -> Typed {
+pub(super) fn as_flag(number: Typed) -> Typed {
     let (place, sig) = (number.place, Sig { from: Type::I8, ty: Type::Flag });
     let kind = Kind::Op { op: Op::NZ, sig, args: vec![number], imm: None, checks: Vec::new() };
     super::check::flag(kind, place)

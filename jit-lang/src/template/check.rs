@@ -56,6 +56,8 @@ pub(super) struct Checker<'a> {
     /// The marks of the enclosing sequences.
     pub(super) marks: Vec<Mark>,
     pub(super) n_sequences: usize,
+    /// The variables with the codes of the traps that the enclosing `try`s have caught.
+    pub(super) caught: Vec<usize>,
     /// The cases at hand: those of the enclosing `cached`s.
     pub(super) cases: Vec<CaseAtHand>,
     pub(super) n_cached: usize,
@@ -113,6 +115,7 @@ impl<'a> Checker<'a> {
             depth: 0,
             marks: Vec::new(),
             n_sequences: 0,
+            caught: Vec::new(),
             cases: Vec::new(),
             n_cached: 0,
             n_shown: 0,
@@ -341,6 +344,8 @@ impl<'a> Checker<'a> {
             "let:" | "letv:" => self.bind(word, rest, place, expect),
             "call" | "callv" => self.call(word, rest, place),
             "invoke" | "invokev" => self.invoke(word, rest, place),
+            "try" | "tryv" => self.attempt(word, rest, place),
+            "trap_code" => self.trap_code(rest, place),
             "window" | "length" => {
                 let at = self.operand_of(rest.first(), &RUNS, "a run of registers", place)?;
                 let kind = if word == "window" { Kind::Window(at) } else { Kind::WindowLength(at) };

@@ -312,7 +312,7 @@ fn computes(typed: &Typed, vocab: Vocabulary) -> Checked<()> {
             return computes(body, vocab);
         }
         Kind::Not(inner) => return computes(inner, vocab),
-        Kind::Call(_) | Kind::Invoke(_) | Kind::Tail(_) => "a formula calls nothing",
+        Kind::Call(_) | Kind::Invoke(_) | Kind::Try(_) | Kind::Tail(_) => "a formula calls nothing",
         _ => {
             "a formula has neither branches nor steps; `select` chooses, and `and` and `or` join flags that `flagval` \
              made numbers"

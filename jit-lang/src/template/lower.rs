@@ -45,7 +45,7 @@ pub(super) fn formula(body: &Typed) -> Vec<FormulaTerm> {
     terms.collect()
 }
 
-struct Lowering<'a> {
+pub(super) struct Lowering<'a> {
     operands: &'a [Operand],
     /// Whether the accesses of `(within …)` may fault, so that their flags are not computed.
     faults: bool,
@@ -56,8 +56,8 @@ struct Lowering<'a> {
     /// Whether there are too many values or blocks.
     is_too_long: bool,
     /// Whether the current point is reachable.
-    open: bool,
-    variables: HashMap<usize, u16>,
+    pub(super) open: bool,
+    pub(super) variables: HashMap<usize, u16>,
     /// The block of each mark, by the number of its sequence and the number of the mark.
     marks: HashMap<(usize, usize), u16>,
     /// The case for which each enclosing `cached` is being lowered.
@@ -102,13 +102,13 @@ impl Lowering<'_> {
     }
 
     /// Emits a step that leaves. Nothing can follow it before the next block starts.
-    fn leave(&mut self, step: Step) {
+    pub(super) fn leave(&mut self, step: Step) {
         self.step(step);
         self.open = false;
     }
 
     /// Emits a step that yields a value. Returns the value's number.
-    fn yields(&mut self, step: Step) -> u16 {
+    pub(super) fn yields(&mut self, step: Step) -> u16 {
         self.step(step);
         self.count_values(self.open as usize);
         self.n_values.wrapping_sub(1)
@@ -121,22 +121,22 @@ impl Lowering<'_> {
         self.n_values = n_values.unwrap_or(0);
     }
 
-    fn node(&mut self, op: Op, sig: Sig, inputs: &[u16], imm: Imm) -> u16 {
+    pub(super) fn node(&mut self, op: Op, sig: Sig, inputs: &[u16], imm: Imm) -> u16 {
         self.yields(Step::Node { op, sig, inputs: inputs.to_vec(), imm })
     }
 
-    fn constant(&mut self, of: Type, imm: Imm) -> u16 {
+    pub(super) fn constant(&mut self, of: Type, imm: Imm) -> u16 {
         self.node(Op::CONST, Sig { from: Type::Void, ty: of }, &[], imm)
     }
 
-    fn block(&mut self) -> u16 {
+    pub(super) fn block(&mut self) -> u16 {
         self.is_too_long |= self.n_blocks == u16::MAX;
         self.n_blocks = self.n_blocks.wrapping_add(1);
         self.n_blocks.wrapping_sub(1)
     }
 
     /// Starts a block. Returns the number of its first parameter.
-    fn start(&mut self, block: u16, params: &[Type], cold: bool) -> u16 {
+    pub(super) fn start(&mut self, block: u16, params: &[Type], cold: bool) -> u16 {
         self.open = true;
         let first = self.n_values;
         self.count_values(params.len());
@@ -151,24 +151,20 @@ impl Lowering<'_> {
         self.start(block, &[], true);
     }
 
-    fn jump(&mut self, block: u16, args: &[u16]) {
+    pub(super) fn jump(&mut self, block: u16, args: &[u16]) {
         self.leave(Step::Jump { block, args: args.to_vec() });
     }
 
-    fn branch(&mut self, flag: u16, then: u16, otherwise: u16, likelihood: Option<bool>) {
-        let likelihood = match likelihood {
-            Some(true) => Likelihood::Likely,
-            Some(false) => Likelihood::Unlikely,
-            None => Likelihood::Even,
-        };
+    pub(super) fn branch(&mut self, flag: u16, then: u16, otherwise: u16, likelihood: Likelihood) {
         self.leave(Step::Branch { flag, then, otherwise, likelihood });
     }
 
     /// Branches to one of two blocks on a flag. `all` and `any` short-circuit.
-    fn decide(&mut self, flag: &Typed, then: u16, otherwise: u16, likelihood: Option<bool>) {
+    fn decide(&mut self, flag: &Typed, then: u16, otherwise: u16, likelihood: Likelihood) {
         match &flag.kind {
-            Kind::Not(inner) => self.decide(inner, otherwise, then, likelihood.map(|likely| !likely)),
-            Kind::Likely(inner, likely) => self.decide(inner, then, otherwise, Some(*likely)),
+            Kind::Not(inner) => self.decide(inner, otherwise, then, likelihood.of_opposite()),
+            Kind::Likely(inner, true) => self.decide(inner, then, otherwise, Likelihood::Likely),
+            Kind::Likely(inner, false) => self.decide(inner, then, otherwise, Likelihood::Unlikely),
             Kind::All(parts) | Kind::Any(parts) => {
                 let is_all = matches!(flag.kind, Kind::All(_));
                 let (last, first) = parts.split_last().expect("there is at least one part");
@@ -182,7 +178,7 @@ impl Lowering<'_> {
             }
             Kind::If(choice, so, not) => {
                 let (block_so, block_not) = (self.block(), self.block());
-                self.decide(choice, block_so, block_not, None);
+                self.decide(choice, block_so, block_not, Likelihood::Even);
                 for (block, arm) in [(block_so, so), (block_not, not)] {
                     self.start(block, &[], false);
                     match arm.leaves {
@@ -212,7 +208,7 @@ impl Lowering<'_> {
     /// Materializes a flag that only branches can express as 1 or 0, through a block parameter.
     fn one_or_zero(&mut self, flag: &Typed, of: Type) -> u16 {
         let (so, not, join) = (self.block(), self.block(), self.block());
-        self.decide(flag, so, not, None);
+        self.decide(flag, so, not, Likelihood::Even);
         self.start(so, &[], false);
         let one = self.constant(of, Imm::Known(1));
         self.jump(join, &[one]);
@@ -223,7 +219,7 @@ impl Lowering<'_> {
     }
 
     /// Emits the steps of an expression. Returns the number of its value, if it has one.
-    fn value(&mut self, typed: &Typed) -> u16 {
+    pub(super) fn value(&mut self, typed: &Typed) -> u16 {
         match &typed.kind {
             Kind::Op { op: Op::FLAGVAL, sig, args, .. } if needs_branches(&args[0]) => {
                 self.one_or_zero(&args[0], sig.ty)
@@ -307,8 +303,8 @@ impl Lowering<'_> {
             Kind::Likely(inner, _) => self.value(inner),
             Kind::Cold(body) => self.value_in_cold(body, false),
             Kind::Slow(body) => self.value_in_cold(body, true),
-            Kind::Call(call) => self.call(call),
-            Kind::Invoke(invoke) => self.invoke(invoke, typed.ty),
+            Kind::Call(call) => self.call(call, false),
+            Kind::Invoke(_) | Kind::Try(_) => self.of_bytecode(typed),
             Kind::Place(at) => self.place(*at),
             Kind::Frames => self.yields(Step::Frames),
             _ => {
@@ -394,7 +390,7 @@ impl Lowering<'_> {
             }
             Kind::Guard(flag, _) => {
                 let (fails, goes_on) = (self.block(), self.block());
-                self.decide(flag, goes_on, fails, Some(true));
+                self.decide(flag, goes_on, fails, Likelihood::Likely);
                 self.start(fails, &[], true);
                 self.leave(Step::Exit { to: Resume::Here });
                 self.start(goes_on, &[], false);
@@ -410,7 +406,7 @@ impl Lowering<'_> {
 
     fn trap_unless(&mut self, flag: &Typed, code: &[Token]) {
         let (fails, goes_on) = (self.block(), self.block());
-        self.decide(flag, goes_on, fails, Some(true));
+        self.decide(flag, goes_on, fails, Likelihood::Likely);
         self.start(fails, &[], true);
         self.trap(code);
         self.start(goes_on, &[], false);
@@ -426,7 +422,7 @@ impl Lowering<'_> {
         }
         for (flag, code) in checks {
             let (fails, goes_on) = (self.block(), self.block());
-            self.decide(flag, fails, goes_on, Some(false));
+            self.decide(flag, fails, goes_on, Likelihood::Unlikely);
             self.start(fails, &[], true);
             self.leave(Step::Trap { code: Code::Known(*code) });
             self.start(goes_on, &[], false);
@@ -435,7 +431,7 @@ impl Lowering<'_> {
 
     fn choose(&mut self, flag: &Typed, so: &Typed, not: &Typed, of: Type) -> u16 {
         let (block_so, block_not, join) = (self.block(), self.block(), self.block());
-        self.decide(flag, block_so, block_not, None);
+        self.decide(flag, block_so, block_not, Likelihood::Even);
         let mut joined = false;
         for (block, arm) in [(block_so, so), (block_not, not)] {
             let value = self.arm(block, arm);
@@ -461,8 +457,9 @@ impl Lowering<'_> {
                 self.step(Step::Slow);
                 self.value(body)
             }
+            // A function ends by a trap once.
             _ => {
-                self.start(block, &[], false);
+                self.start(block, &[], matches!(arm.kind, Kind::Trap(_)));
                 self.value(arm)
             }
         }
@@ -478,10 +475,11 @@ impl Lowering<'_> {
             let number_here = self.constant(ty, Imm::Known(number as i64));
             let of = Sig { from: ty, ty: Type::Flag };
             let flag = self.node(Op::UGT, of, &[count, number_here], Imm::Known(0));
-            self.branch(flag, is_there, none, None);
+            self.branch(flag, is_there, none, Likelihood::Even);
             self.start(is_there, &[], false);
             self.cases.insert(cached.number, number);
-            self.decide(&cached.condition, holds, next, None);
+            let likelihood = if number == 0 { Likelihood::FirstCase } else { Likelihood::Even };
+            self.decide(&cached.condition, holds, next, likelihood);
             self.start(holds, &[], false);
             arm(self, &cached.body);
             self.start(next, &[], false);
@@ -520,20 +518,32 @@ impl Lowering<'_> {
         self.yields(Step::SiteValue { operand, offset, ty, learns_slowly })
     }
 
-    /// Emits a call. Returns the number of its result, if it has one.
-    fn call_step(&mut self, step: Step, ret: Type) -> u16 {
-        if ret == Type::Void {
-            self.step(step);
-            return 0;
-        }
-        self.yields(step)
+    /// Emits a call. Returns the number of its result, if it has one. If failures are caught, the next number is that of the trap's
+    /// code.
+    fn call_step(&mut self, step: Step, ret: Type, catches: bool) -> u16 {
+        let first = self.n_values;
+        self.step(step);
+        let n_values = ret.is_value() as usize + catches as usize;
+        self.count_values(if self.open { n_values } else { 0 });
+        first
     }
 
-    fn invoke(&mut self, invoke: &Invoke, ret: Type) -> u16 {
+    /// Emits a call of a function of bytecode, or any call whose failure is caught.
+    fn of_bytecode(&mut self, typed: &Typed) -> u16 {
+        match &typed.kind {
+            Kind::Invoke(invoke) => self.invoke(invoke, typed.ty, false).0,
+            Kind::Try(attempt) => self.attempt(attempt, typed.ty),
+            other => unreachable!("{other:?} is no such call"),
+        }
+    }
+
+    /// Emits a call of a function of bytecode. Returns the number of its result, as for all calls, and that of the function's number.
+    pub(super) fn invoke(&mut self, invoke: &Invoke, ret: Type, catches: bool) -> (u16, u16) {
         let function = self.value(&invoke.function);
         let args = self.arguments(&invoke.args);
         self.show(invoke.shown);
-        self.call_step(Step::Invoke { function, args, ret, effect: invoke.effect }, ret)
+        let step = Step::Invoke { function, args, ret, catches, effect: invoke.effect };
+        (self.call_step(step, ret, catches), function)
     }
 
     /// Shows the frame to the call that is emitted next, if that observes.
@@ -552,7 +562,8 @@ impl Lowering<'_> {
         }
     }
 
-    fn call(&mut self, call: &Call) -> u16 {
+    /// Emits a call of a Rust function or an address.
+    pub(super) fn call(&mut self, call: &Call, catches: bool) -> u16 {
         let callee = match &call.callee {
             Callee::Native(number) => steps::StepCallee::Native(*number),
             Callee::Path(path) => steps::StepCallee::Path(path.clone()),
@@ -575,6 +586,6 @@ impl Lowering<'_> {
         let ret = call.ret.map_or(Type::Void, Scalar::ty);
         let (convention, throws, effect) = (call.abi.convention, call.throws, call.effect);
         self.show(call.shown);
-        self.call_step(Step::Call { callee, convention, args, ret, throws, effect }, ret)
+        self.call_step(Step::Call { callee, convention, args, ret, throws, catches, effect }, ret, catches)
     }
 }

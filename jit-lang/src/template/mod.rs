@@ -6,6 +6,7 @@
 
 pub mod aliasing;
 pub mod ast;
+mod attempt;
 mod calls;
 mod check;
 mod control;

@@ -157,6 +157,7 @@ pub enum Step {
         args: Vec<(Ref, Type)>,
         ret: Type,
         throws: bool,
+        catches: bool,
         effect: Effect,
     },
     /// Shows the frame to the call that follows.
@@ -164,7 +165,9 @@ pub enum Step {
     /// The address of the frames that are shown.
     Frames,
     /// A call of a function of bytecode.
-    Invoke { function: Ref, args: StepArguments, ret: Type, effect: Effect },
+    Invoke { function: Ref, args: StepArguments, ret: Type, catches: bool, effect: Effect },
+    /// A function of bytecode that was called has failed, and its caller goes on.
+    Caught { function: Ref, code: Ref },
     /// Writes a VM register.
     Write { operand: usize, value: Ref },
     /// Starts a block.

@@ -118,17 +118,21 @@ fn check(template: &Template, n_operands: usize) {
                 names(operand);
                 yielded = 1;
             }
-            Step::Call { callee, args, ret, .. } => {
+            Step::Call { callee, args, ret, catches, .. } => {
                 if let StepCallee::Value(value) = callee {
                     uses(&[*value]);
                 }
                 uses(&args.iter().map(|(value, _)| *value).collect::<Vec<_>>());
-                yielded = (*ret != Type::Void) as u16;
+                yielded = (*ret != Type::Void) as u16 + *catches as u16;
             }
-            Step::Invoke { function, args, ret, .. } => {
+            Step::Invoke { function, args, ret, catches, .. } => {
                 uses(&[*function]);
                 takes(args);
-                yielded = (*ret != Type::Void) as u16;
+                yielded = (*ret != Type::Void) as u16 + *catches as u16;
+            }
+            Step::Caught { function, code } => {
+                uses(&[*function, *code]);
+                yielded = 1;
             }
             Step::Write { operand, value } => {
                 names(operand);
@@ -415,7 +419,7 @@ fn steps_use_what_is_there() {
 }
 
 /// What is put into rows.
-const WORDS: [&str; 54] = [
+const WORDS: [&str; 58] = [
     "(",
     ")",
     "$a",
@@ -448,6 +452,10 @@ const WORDS: [&str; 54] = [
     "within",
     "slow",
     "throws",
+    "try",
+    "tryv",
+    "(trap_code)",
+    "invoke",
     "mark",
     "i64",
     "is",

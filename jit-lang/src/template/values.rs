@@ -42,7 +42,7 @@ impl Checker<'_> {
                     let of_kinds = if self.kinds.boxed.is_some() { &FORMS[..] } else { &[] };
                     let has_site = self.opcode.operands.iter().any(|operand| operand.kind == Operand::Site);
                     let of_sites = if has_site { &sites::FORMS[..] } else { &[] };
-                    let forms = ["let:", "letv:", "window", "length"];
+                    let forms = ["let:", "letv:", "window", "length", "try", "tryv", "trap_code"];
                     let forms = forms.iter().chain(of_kinds).chain(of_sites).copied();
                     meant(word, names.chain(forms))
                 }

@@ -10,7 +10,7 @@ use azulejo_core::vocab::op::{Key, Yields};
 use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
 use azulejo_lang::Token;
 use azulejo_lang::template::ast::{
-    Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Typed,
+    Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Try, Typed,
 };
 use azulejo_lang::template::signs::Sign;
 use proc_macro2::{Literal, Span, TokenStream};
@@ -160,8 +160,13 @@ impl Writer<'_> {
                 let trap = self.trap(code);
                 quote!({ if !(#flag) { #trap } #access })
             }
-            Kind::Call(call) => self.call(call, typed),
-            Kind::Invoke(invoke) => self.invoke(invoke, typed),
+            Kind::Call(call) => self.call(call, typed, None),
+            Kind::Invoke(invoke) => self.invoke(invoke, typed, None),
+            Kind::Try(attempt) => match &attempt.call.kind {
+                Kind::Call(call) => self.call(call, typed, Some(attempt)),
+                Kind::Invoke(invoke) => self.invoke(invoke, typed, Some(attempt)),
+                other => unreachable!("{other:?} does not fail"),
+            },
             Kind::Window(_) | Kind::WindowLength(_) | Kind::Place(_) | Kind::Site(_) => self.address(typed),
             Kind::Frames => quote!(machine.frames()),
             _ => self.control(typed),
@@ -293,9 +298,9 @@ impl Writer<'_> {
                 quote!(return __bytecode::Flow::Return(__meaning::Num::to_bits(#value)))
             }
             Kind::Tail(call) => {
-                let (function, args) = (self.expression(&call.function), self.arguments(&call.args));
+                let (function, args) = (self.function(&call.function), self.arguments(&call.args));
                 quote! {{
-                    let function = (#function) as u32;
+                    let function = #function;
                     return match machine.functions.set_tail_call(machine.context, function, #args) {
                         ::core::result::Result::Ok(()) => __bytecode::Flow::Tail,
                         ::core::result::Result::Err(trap) => __bytecode::Flow::Trap(trap),
@@ -401,10 +406,45 @@ impl Writer<'_> {
         }
     }
 
-    fn invoke(&self, invoke: &Invoke, typed: &Typed) -> TokenStream {
-        let function = self.expression(&invoke.function);
+    fn invoke(&self, invoke: &Invoke, typed: &Typed, attempt: Option<&Try>) -> TokenStream {
+        let function = self.function(&invoke.function);
         let args = self.arguments(&invoke.args);
-        let bits = match typed.ty {
+        let result = quote!(machine.functions.invoke(machine.context, function, arguments));
+        let ([show, hide], _) = shown(invoke.shown, Vec::new());
+        let result = quote!({ #show let result = #result; #hide result });
+        let value = self.outcome(result, typed, attempt, quote!(machine.functions.caught(trap)));
+        quote! {{
+            let function = #function;
+            let arguments: &[u64] = #args;
+            #value
+        }}
+    }
+
+    /// The number of a function of bytecode that is called by that or by its address.
+    fn function(&self, function: &Typed) -> TokenStream {
+        let value = self.expression(function);
+        match function.ty {
+            // The row is marked `unsafe`: its author guarantees that this is a function's address.
+            Type::I64 => quote! {
+                unsafe {
+                    let callee = ::core::ptr::with_exposed_provenance((#value) as u64 as usize);
+                    machine.functions.number(callee)
+                }
+            },
+            _ => quote!((#value) as u32),
+        }
+    }
+
+    /// The value of a call whose result or failure is given. If the failure is caught, `caught` is the trap's code, or the trap with
+    /// which the function fails in spite of that.
+    fn outcome(
+        &self,
+        result: TokenStream,
+        typed: &Typed,
+        attempt: Option<&Try>,
+        caught: TokenStream,
+    ) -> TokenStream {
+        let value = match typed.ty {
             Type::Void => quote!({
                 bits;
             }),
@@ -413,16 +453,26 @@ impl Writer<'_> {
                 quote!(<#ty as __meaning::Num>::from_bits(bits))
             }
         };
-        let ([show, hide], _) = shown(invoke.shown, Vec::new());
-        quote! {{
-            let function = (#function) as u32;
-            let arguments: &[u64] = #args;
-            #show
-            match machine.functions.invoke(machine.context, function, arguments) {
-                ::core::result::Result::Ok(bits) => { #hide #bits }
-                ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
+        let failed = match attempt {
+            None => quote!(return __bytecode::Flow::Trap(trap)),
+            Some(attempt) => {
+                let (code, otherwise) = (variable(attempt.code), self.expression(&attempt.otherwise));
+                quote! {
+                    match #caught {
+                        ::core::result::Result::Ok(code) => {
+                            #[allow(unused_variables)]
+                            let #code = code as i32;
+                            #otherwise
+                        }
+                        ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
+                    }
+                }
             }
-        }}
+        };
+        quote!(match #result {
+            ::core::result::Result::Ok(bits) => #value,
+            ::core::result::Result::Err(trap) => #failed,
+        })
     }
 
     /// The bits of a function's arguments, as a slice.
@@ -441,44 +491,29 @@ impl Writer<'_> {
         }
     }
 
-    fn call(&self, call: &Call, typed: &Typed) -> TokenStream {
+    fn call(&self, call: &Call, typed: &Typed, attempt: Option<&Try>) -> TokenStream {
         match &call.callee {
-            Callee::Native(number) => self.call_native(call, *number, typed),
+            Callee::Native(number) => self.call_native(call, *number, typed, attempt),
             Callee::Path(path) => self.call_path(call, path, typed),
             Callee::Value(value) => self.call_value(call, value, typed),
         }
     }
 
-    fn call_native(&self, call: &Call, number: usize, typed: &Typed) -> TokenStream {
+    fn call_native(&self, call: &Call, number: usize, typed: &Typed, attempt: Option<&Try>) -> TokenStream {
         let name = super::natives::name(number);
         let args = call.args.iter().map(|(arg, scalar)| {
             let (value, ty) = (self.expression(arg), super::natives::passed(Passing::Scalar(*scalar)));
             quote!((#value) as #ty)
         });
         let ([show, hide], args) = shown(call.shown, args.collect());
-        let result = quote!(#name(#(#args),*));
-        if !call.throws {
-            return match call.shown {
-                Some(_) => quote!({ #show let result = #result; #hide result }),
-                None => result,
-            };
+        let mut result = quote!(#name(#(#args),*));
+        if call.shown.is_some() {
+            result = quote!({ #show let result = #result; #hide result });
         }
-        let value = match typed.ty {
-            Type::Void => quote!({
-                bits;
-            }),
-            ty => {
-                let ty = rust(ty);
-                quote!(<#ty as __meaning::Num>::from_bits(bits))
-            }
-        };
-        quote!({
-            #show
-            match #result.get() {
-                ::core::result::Result::Ok(bits) => { #hide #value }
-                ::core::result::Result::Err(trap) => return __bytecode::Flow::Trap(trap),
-            }
-        })
+        if !call.throws {
+            return result;
+        }
+        self.outcome(quote!(#result.get()), typed, attempt, quote!(trap.catch()))
     }
 
     /// A call through a function pointer of the stated convention. Rustc checks arguments and result.

@@ -175,10 +175,18 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
             quote!(SiteValue { operand: #at, offset: #offset, ty: #of, learns_slowly: #learns_slowly })
         }
         Step::Call { .. } => call(step, kept),
-        Step::Invoke { function, args, ret, effect } => {
+        Step::Invoke { function, args, ret, catches, effect } => {
             let (function, args) = (number(*function), arguments(args));
             let (ret, effect) = (ty(*ret), format_ident!("{effect:?}"));
-            quote!(Invoke { function: #function, args: #args, ret: #ret, effect: __graph::Effect::#effect, })
+            quote! {
+                Invoke {
+                    function: #function, args: #args, ret: #ret, catches: #catches, effect: __graph::Effect::#effect,
+                }
+            }
+        }
+        Step::Caught { function, code } => {
+            let [function, code] = [*function, *code].map(number);
+            quote!(Caught { function: #function, code: #code })
         }
         Step::Write { operand: at, value } => {
             let (at, value) = (operand(*at), number(*value));
@@ -272,7 +280,7 @@ fn leaving(step: &Step, kept: &Kept) -> TokenStream {
 }
 
 fn call(step: &Step, kept: &Kept) -> TokenStream {
-    let Step::Call { callee, convention, args, ret, throws, effect } = step else {
+    let Step::Call { callee, convention, args, ret, throws, catches, effect } = step else {
         unreachable!("it is a call")
     };
     let known =
@@ -300,6 +308,7 @@ fn call(step: &Step, kept: &Kept) -> TokenStream {
                 ret: #ret,
             },
             throws: #throws,
+            catches: #catches,
             effect: __graph::Effect::#effect,
         }
     }

@@ -86,6 +86,13 @@ tile! {
     invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| invoke(cx, t.operands() - 2, t.origin),
     invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); invoke_from_memory(cx, t.origin) },
     invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = rsi) => |cx, t| invoke_from_memory(cx, t.origin),
+    // the same calls where the function goes on if they fail
+    try_call: (try_call.i64 $f) -> reg, 20 => |cx, t| call_known(cx, t),
+    try_invoke: (try_invoke.i64 $f) -> reg, 20 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); try_invoke(cx, t.operands() - 1) },
+    try_invoke_reg: (try_invoke.i64 reg) -> reg, 20, fixed(0 = rsi) => |cx, t| try_invoke(cx, t.operands() - 2),
+    try_invoke_spread: (try_invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.mov_imm(regs::RSI.number(), t.imm(0) as u64); try_invoke_from_memory(cx) },
+    try_invoke_spread_reg: (try_invoke_spread.i64 reg) -> reg, 30, fixed(0 = rsi) => |cx, t| { let _ = t; try_invoke_from_memory(cx) },
+    failure: (failure.i32 reg) -> reg, 0, fixed(out = rdx) => |cx, t| { let _ = (cx, t); },
     // call [mem]
     call_int: (call.$t:int (load.i64 mem)) -> reg, 23 => |cx, t| cx.call(mem),
     call_float: (call.$t:float (load.i64 mem)) -> num, 23 => |cx, t| cx.call(mem),

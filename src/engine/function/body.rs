@@ -16,7 +16,7 @@ use super::layout::{FrameLayout, Showing};
 use super::speculation::Speculation;
 use super::tier_state::Budget;
 use crate::Error;
-use crate::engine::code::{Code, Temporaries};
+use crate::engine::code::{Code, Surplus, Temporaries};
 use crate::inside::{Form, Subject};
 use azulejo_core::check::{self, temporaries::temporaries};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
@@ -109,6 +109,12 @@ impl<B: Bytecode> Body<B> {
                 code.promises.temporaries = None;
             }
         }
+        if code.surplus == Surplus::Packed {
+            let register = code.arguments.unwrap_or(registers);
+            if register >= registers {
+                return Err(VerifyError { at: 0, fault: Fault::Surplus { register } }.into());
+            }
+        }
         let (generation, speculation) = (AtomicU32::new(0), Speculation::of(&code.ops));
         let sites = Sites::of(&mut code.ops, speculation.slow_paths());
         let observes = || code.ops.iter().any(|op| B::templates()[op.opcode()].observes());
@@ -144,6 +150,31 @@ impl<B: Bytecode> Body<B> {
     /// The maximum number of arguments.
     pub(crate) fn most_arguments(&self) -> u32 {
         self.code.arguments.map_or(self.registers, |most| most.min(self.registers))
+    }
+
+    /// Sets the slots of the arguments that a call with this many does not pass, in a frame of zeros.
+    #[inline(always)]
+    pub(crate) fn fill_missing(&self, frame: &mut [u64], given: usize) {
+        let most = self.most_arguments() as usize;
+        if self.code.missing != 0 && given < most {
+            frame[given..most].fill(self.code.missing);
+        }
+    }
+
+    /// The bits of an argument that a call does not pass.
+    pub(crate) fn missing(&self) -> u64 {
+        self.code.missing
+    }
+
+    /// What happens to more arguments.
+    pub(crate) fn surplus(&self) -> Surplus {
+        self.code.surplus
+    }
+
+    /// Whether calls with this many arguments need not be looked at before they are made.
+    #[inline(always)]
+    pub(crate) fn takes(&self, given: usize) -> bool {
+        given <= self.most_arguments() as usize && self.code.surplus != Surplus::Packed
     }
 
     /// The number of arguments that was promised, if there are enough registers for it.
@@ -203,6 +234,7 @@ impl<B: Bytecode> Body<B> {
             stop,
             fuel,
             most_arguments: self.most_arguments(),
+            missing: self.code.missing,
             slots: self.shape.slots,
             registers: self.registers,
             show: self.show_plan(),
@@ -247,10 +279,16 @@ impl<B: Bytecode> Body<B> {
             slots: self.shape.slots,
             depths: &self.shape.depths,
             entry,
-            arguments: self.code.arguments,
+            arguments: match self.code.surplus {
+                // The packed value is like an argument.
+                Surplus::Packed => Some(self.most_arguments() + 1),
+                _ => self.code.arguments,
+            },
             functions: self.linkage(functions),
             slow_paths: self.speculation.left_out(),
             sites,
+            missing: self.code.missing,
+            drops_surplus: self.code.surplus == Surplus::Dropped,
             call_entry: None,
         }
     }

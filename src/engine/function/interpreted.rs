@@ -99,6 +99,8 @@ mod tests {
             fuel: 0,
             table: &raw const tables[at],
             most_arguments: 0,
+            missing: 0,
+            may_miss: 0,
             slots: 0,
             frame_bytes: 0,
             kept: 0,

@@ -86,6 +86,8 @@ impl<B: Bytecode> HasRoots for Bytecodes<B> {
             functions: Linkage::default(),
             slow_paths: None,
             sites: None,
+            missing: 0,
+            drops_surplus: false,
             call_entry: None,
         })
     }

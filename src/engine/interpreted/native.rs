@@ -8,7 +8,7 @@ use azulejo_core::ir::interpreted::{Record, RecordParts};
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify;
 use azulejo_core::vocab::Trap;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -219,6 +219,8 @@ pub(crate) struct Links {
     /// The function of the pending tail call, and its arguments.
     next: RefCell<(u32, Vec<u64>)>,
     remote: Remote,
+    /// Whether a failure that was noted has gone no further.
+    has_caught: Cell<bool>,
 }
 
 /// The counterpart of the word that compiled code accesses.
@@ -284,6 +286,18 @@ impl Links {
         next.0 = number;
         next.1.clear();
         next.1.extend_from_slice(args);
+    }
+
+    pub(crate) fn caught(&self, trap: Trap) -> u32 {
+        self.has_caught.set(true);
+        match self.remote.word().load(Relaxed) {
+            0 => trap.code(),
+            _ => Trap::Ended.code(),
+        }
+    }
+
+    pub(crate) fn take_caught(&self) -> bool {
+        self.has_caught.take()
     }
 
     pub(crate) fn next(&self) -> (u32, usize) {

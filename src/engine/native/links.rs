@@ -8,6 +8,7 @@ pub(crate) use azulejo_code::call::Remote;
 use azulejo_code::call::{CallCell, Host, HostFunctions, Outcome, SavedTailCall};
 use azulejo_code::emit::Backend;
 pub(crate) use azulejo_code::memory::near::Word;
+use azulejo_core::ir::bytecode::Callee;
 use azulejo_core::pass::build::{CellTable, Linkage};
 use azulejo_core::vocab::Trap;
 use std::cell::{RefCell, UnsafeCell};
@@ -126,6 +127,23 @@ impl Links {
         &self.cells[number as usize]
     }
 
+    /// The address by which templates call a function: that of its call cell.
+    pub(crate) fn callee(&self, number: u32) -> *const Callee {
+        let callee = std::ptr::from_ref(self.cell(number)).cast::<Callee>();
+        callee.expose_provenance();
+        callee
+    }
+
+    /// The number of the function with this address.
+    ///
+    /// # Safety
+    ///
+    /// It must come from [`callee`](Self::callee) of an engine that exists.
+    pub(crate) unsafe fn number(callee: *const Callee) -> u32 {
+        // SAFETY: the caller guarantees that it is a call cell; it lives as long as the engine.
+        unsafe { &*callee.cast::<CallCell>() }.function()
+    }
+
     /// Routes calls of a function to the engine.
     pub(crate) fn close(&self, number: u32) {
         self.cell(number).close();
@@ -173,6 +191,16 @@ impl Links {
     pub(crate) fn set_tail_call(&self, context: *mut (), number: u32, args: &[u64]) {
         let cell = self.cells.get(number as usize).unwrap_or(&self.nobody);
         self.host.set_tail_call(cell, context, args);
+    }
+
+    /// A function has failed, and its caller goes on. Returns the code of the trap that the caller sees.
+    pub(crate) fn caught(&self, trap: Trap) -> u32 {
+        self.host.caught(trap.code() as u64) as u32
+    }
+
+    /// Whether a failure has gone no further since this was asked.
+    pub(crate) fn take_caught(&self) -> bool {
+        self.host.take_caught()
     }
 
     /// The number of the function of the pending tail call, and how many arguments it gets.

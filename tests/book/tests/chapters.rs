@@ -25,6 +25,7 @@ macro_rules! chapters {
 chapters! {
     first_vm "first-vm.md"
     stack_machine "stack-machine.md"
+    dynamic_language "dynamic-language.md"
     calling_rust "calling-rust.md"
     adding_an_operator "../adding-an-operator.md"
     adding_a_tile "adding-a-tile.md"

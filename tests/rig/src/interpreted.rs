@@ -46,6 +46,7 @@ impl<M: Subject> Interpreted<M> {
             stop: functions.stop.unwrap_or(0),
             fuel: functions.fuel.unwrap_or(0),
             most_arguments: 0,
+            missing: 0,
             slots: 0,
             registers: 0,
         };

@@ -6,7 +6,7 @@
 use crate::machine::Vm;
 use crate::program::Program;
 use crate::run::{End, Verified, resume};
-use azulejo::__private::core::ir::bytecode::Functions;
+use azulejo::__private::core::ir::bytecode::{Callee, Functions};
 use azulejo::Trap;
 use azulejo::x64::call::{CallCell, Host, HostFunctions, Outcome, UnresolvedCall};
 use azulejo_code::Machine;
@@ -51,12 +51,21 @@ pub fn library() -> &'static Library {
 }
 
 impl Functions<Vm> for Library {
+    unsafe fn number(&self, callee: *const Callee) -> u32 {
+        // SAFETY: the caller guarantees that it is a call cell, and call cells stay.
+        unsafe { &*callee.cast::<CallCell>() }.function()
+    }
+
     fn invoke(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<u64, Trap> {
         match self.run(context, function, args) {
             End::Returned(bits) => Ok(bits),
             End::Trapped(trap, _) => Err(trap),
             end => unreachable!("machine code only ends so: {end:?}"),
         }
+    }
+
+    fn caught(&self, trap: Trap) -> Result<u32, Trap> {
+        trap.catch()
     }
 
     fn set_tail_call(&self, context: *mut Vm, function: u32, args: &[u64]) -> Result<(), Trap> {

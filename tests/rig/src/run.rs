@@ -228,6 +228,8 @@ impl Verified {
             functions,
             slow_paths: Some(&self.compiled_paths),
             sites: self.snapshot().as_ref(),
+            missing: 0,
+            drops_surplus: false,
             call_entry: None,
         }
     }

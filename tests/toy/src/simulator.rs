@@ -30,6 +30,7 @@ pub(crate) fn callbacks<H: HostFunctions>() -> Callbacks {
     let of = |args| Signature { convention: Convention::C, args, ret: Type::I64 };
     natives::learn_function(stubs::set_tail_call as *const (), of(&WORDS));
     natives::learn_function(stubs::begin_tail_call as *const (), of(&WORDS[..3]));
+    natives::learn_function(stubs::caught as *const (), of(&WORDS[..2]));
     callbacks
 }
 

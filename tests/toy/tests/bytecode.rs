@@ -27,6 +27,9 @@ enum Op {
     Half { dst: Out<f64>, a: In<f64> },
     Less { a: In<i64>, b: In<i64>, to: Label },
     Mix { dst: Out<i64>, a: In<i64>, b: In<f64>, c: Imm<i64> },
+    Halve { dst: Out<i64>, a: In<i64> },
+    Try { dst: Out<i64>, f: Imm<u32>, a: In<i64>, b: In<i64> },
+    TryRun { dst: Out<i64>, f: Imm<u32>, args: Regs },
     Return { a: In<i64> },
 }
 
@@ -42,7 +45,14 @@ template! {
     Op::Less => (when (lt $a $b) (branch $to))
     Op::Mix => (call mix (arglist (carg $a i64) (carg $b f64) (carg $c i64) (carg $a i64) (carg $c i64) (carg 7 i64)
         (carg $b f64) (carg $b f64) (carg $b f64)) i64)
+    Op::Halve => (try (call throws halve (arglist (carg $a i64)) i64) (add $a (scast (trap_code) i64)))
+    Op::Try => (try (invoke $f (arglist $a $b $a) i64) (add $a (scast (trap_code) i64)))
+    Op::TryRun => (try (invoke $f (arglist $args) i64) (scast (trap_code) i64))
     Op::Return => (return $a)
+}
+
+fn halve(a: i64) -> Result<i64, Trap> {
+    if a % 2 == 0 { Ok(a / 2) } else { Err(Trap::User((a & 0xff) as u16)) }
 }
 
 #[allow(clippy::too_many_arguments, reason = "the last ones are on the stack")]
@@ -92,6 +102,8 @@ impl Program {
             functions,
             slow_paths: None,
             sites: None,
+            missing: 0,
+            drops_surplus: false,
             call_entry: None,
         }
     }
@@ -130,7 +142,7 @@ fn program(random: &mut Random) -> Program {
     let straight = |random: &mut Random, code: &mut Vec<Op>| {
         for _ in 0..random.below(8) {
             let (dst, a, b) = (register(random), register(random), register(random));
-            code.push(match random.below(9) {
+            code.push(match random.below(10) {
                 0 => Op::Const { dst: dst.into(), value: Imm(random.number() as i64 >> random.below(64)) },
                 1 => Op::Short { dst: dst.into(), value: Imm(random.number() as i32) },
                 2 => Op::Float { dst: dst.into(), value: Imm(random.below(1000) as f64 - 0.75) },
@@ -139,6 +151,7 @@ fn program(random: &mut Random) -> Program {
                 5 => Op::Mul { dst: dst.into(), a: a.into(), b: b.into() },
                 6 => Op::Divide { dst: dst.into(), a: a.into(), b: b.into() },
                 7 => Op::Half { dst: 3.into(), a: 3.into() },
+                8 => Op::Halve { dst: dst.into(), a: a.into() },
                 _ => Op::Mix { dst: dst.into(), a: a.into(), b: b.into(), c: Imm(random.number() as i64) },
             });
         }
@@ -205,6 +218,61 @@ impl HostFunctions for Nobody {
     }
 }
 
+/// A host whose functions return the sum of their arguments, and fail with its code as long as it is that of a trap.
+struct Summing;
+
+impl HostFunctions for Summing {
+    unsafe fn resolve(call: &mut UnresolvedCall) {
+        let sum: u64 = (0..call.count()).map(|at| call.argument(at)).sum();
+        let trap = if Trap::from_code(sum as u32).is_some() { sum } else { 0 };
+        call.end(Outcome { value: sum, trap });
+    }
+
+    unsafe fn resume(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
+        unreachable!("no code is left")
+    }
+
+    unsafe fn note(_: &CallCell, _: u32) {
+        unreachable!("no code was compiled for backtraces")
+    }
+}
+
+/// Code of both tiers goes on where a call fails, unless the program is to end.
+#[test]
+fn failures_are_caught() {
+    let mut compiler = compiler();
+    let host = Emitter::host::<Summing>();
+    host.begin(std::ptr::null(), 0);
+    // SAFETY: the host outlives the cell.
+    let cell = unsafe { CallCell::new(&raw const host, 0) };
+    let cells = [std::ptr::from_ref(&cell).expose_provenance() as u64];
+    let attempt = Op::Try { dst: 2.into(), f: Imm(0), a: 0.into(), b: 1.into() };
+    let of_run = Op::TryRun { dst: 2.into(), f: Imm(0), args: Regs { first: 0, count: 2 } };
+    for (is_run, op) in [(false, attempt), (true, of_run)] {
+        let program = Program::new(vec![op, Op::Return { a: 2.into() }]);
+        let functions = CallCell::functions(azulejo_toy::Emitter::STUBS, &cells, 0);
+        let optimized = compiler.bytecode(&program.source(functions), &mut Blind).expect("it compiles");
+        let baseline = compiler.baseline(&program.function(), functions, &mut Blind).expect("it compiles");
+        for (a, b) in [(1, 0), (0, 1), (4, 0), (0, 5), (100, 3), (3, 1 << 20), (8, 0), (1, 6)] {
+            let sum = if is_run { a + b } else { 2 * a + b };
+            let of_trap = if is_run { sum } else { a + sum };
+            let expected = match Trap::from_code(sum as u32) {
+                None => Status::Returned(sum),
+                Some(Trap::Ended) => Status::Trapped { trap: Trap::Ended, at: 0 },
+                Some(_) => Status::Returned(of_trap),
+            };
+            let frame = || [a, b, 0, 0, 0, 0, 0, 0];
+            // SAFETY: the frame has the slots that the code uses.
+            let status =
+                unsafe { optimized.enter(std::ptr::null_mut(), frame().as_mut_ptr(), std::ptr::null()) };
+            assert_eq!(status, expected, "optimizer, {a}, {b}, {op:?}");
+            // SAFETY: as above.
+            let status = unsafe { baseline.enter(std::ptr::null_mut(), frame().as_mut_ptr(), 0) };
+            assert_eq!(status, expected, "baseline, {a}, {b}, {op:?}");
+        }
+    }
+}
+
 /// Calls with every number of arguments: to functions without code, to code compiled for calls, and through adapters into
 /// either tier.
 #[test]
@@ -252,6 +320,49 @@ fn calls_arrive_by_every_way_in() {
                 cell.open(&adapter);
                 assert_eq!(call(&args).value, weigh(&args), "below zero calls are the host's");
                 cell.close();
+            }
+        }
+    }
+}
+
+/// Arguments that a call does not pass have the value that the function states, and a surplus is dropped, by every way in.
+#[test]
+fn any_number_of_arguments_arrives_by_every_way_in() {
+    const MISSING: u64 = 1_000_000;
+    let mut compiler = compiler();
+    let host = Emitter::host::<Nobody>();
+    host.begin(std::ptr::null(), 0);
+    for most in 0..REGISTERS {
+        let sum =
+            (0..REGISTERS - 1).map(|at| Op::Add { dst: (at + 1).into(), a: at.into(), b: (at + 1).into() });
+        let program = Program::new(sum.chain([Op::Return { a: (REGISTERS - 1).into() }]).collect());
+        let of_engine = program.source(build::Linkage::default());
+        let source =
+            FunctionSource { arguments: Some(most), missing: MISSING, drops_surplus: true, ..of_engine };
+        // SAFETY: the host outlives the cell.
+        let cell = unsafe { CallCell::new(&raw const host, 0) };
+        let optimized = compiler.bytecode(&source, &mut Blind).expect("it compiles");
+        let baseline = compiler.baseline(&program.function(), build::Linkage::default(), &mut Blind);
+        let baseline = baseline.expect("it compiles");
+        for given in 0..=most + 3 {
+            let args: Vec<u64> = (1..=given as u64).collect();
+            let taken = args.iter().take(most as usize).sum::<u64>();
+            let expected = taken + most.saturating_sub(given) as u64 * MISSING;
+            // SAFETY: all callees accept any context.
+            let call = || unsafe { cell.call(std::ptr::null_mut(), &args) }.value;
+            let for_calls = compiler.call_entry(&source, given, std::ptr::null(), &cell, &mut Blind);
+            let for_calls = for_calls.expect("it compiles");
+            // SAFETY: the code was compiled for this cell.
+            unsafe { cell.open_to(for_calls.entry()) };
+            assert_eq!(call(), expected, "compiled for calls, {given} of {most}");
+            for accepts in [Accepts::Exactly(given), Accepts::UpTo(most)] {
+                for code in [optimized.as_target(std::ptr::null()), baseline.as_target()] {
+                    let to = AdapterTarget { accepts, source: &source, code, budget: None, cell: &cell };
+                    let adapter: Adapter = compiler.adapter(&to).expect("there is room");
+                    cell.open(&adapter);
+                    assert_eq!(call(), expected, "{accepts:?} of {code:?}, {given} of {most}");
+                    cell.close();
+                }
             }
         }
     }

@@ -35,20 +35,23 @@ pub struct CallEntry {
 }
 
 impl ValueOperands<'_> {
-    /// Sets the registers that are live at the start to the arguments, and those without an argument to zero.
+    /// Sets the registers that are live at the start to the arguments. Those whose argument is missing get the value for that, and
+    /// all others zero.
     pub(super) fn take_arguments(&mut self, cursor: &mut Cursor<'_>, call_entry: CallEntry) {
         let at = self.source.entry as usize;
         debug_assert_eq!(at, 0, "a call starts at the start");
+        let most = self.source.most_arguments();
         for register in 0..self.source.slots {
             if !self.scratch.liveness.is_needed(register, at) {
                 continue;
             }
             let home = self.scratch.registers.home(register);
-            let value = match register < call_entry.arguments {
+            let value = match register < call_entry.arguments.min(most) {
                 true => {
                     let argument = argument(cursor, register, call_entry.in_registers);
                     cursor.bits_as(argument, home)
                 }
+                false if register < most => cursor.constant(home, home.truncate(self.source.missing)),
                 false => cursor.constant(home, 0),
             };
             self.scratch.registers.write(register, value);

@@ -94,6 +94,11 @@ impl Cursor<'_> {
         self.call_data(CallData { target: CallTarget::Direct(address), signature, effect: Effect::Memory })
     }
 
+    /// The code of the trap with which a call failed, or zero.
+    pub(super) fn failure(&mut self, call: Node) -> Node {
+        self.push(Op::FAILURE, Sig { from: Type::Void, ty: Type::I32 }, &[call], 0)
+    }
+
     /// Adds a call to the graph; returns its number.
     pub(super) fn call_data(&mut self, call: CallData) -> u64 {
         self.graph.calls.push(call);

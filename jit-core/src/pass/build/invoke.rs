@@ -1,10 +1,12 @@
 //! Calls from one function of bytecode to another.
 //!
-//! In: a function's number and its arguments, as values or as a run of VM registers. Out: a node that calls the function
+//! In: a function's number, or its address, which is that of its call cell; and its arguments, as values or as a run of VM registers.
+//! Out: a node that calls the function
 //! through its call cell, with the context and the bits of each argument, or with the address of the arguments in memory;
 //! for a tail call, nodes that tell the engine's host the next function and its arguments. A known call cell's address is
-//! part of the code; otherwise the code looks up the cell at run time.
+//! part of the code; by a number that is not known the code looks up the cell at run time.
 
+use super::cursor::Cursor;
 use super::link::{Linker, Operands};
 use super::{SLOT_BYTES, WORD};
 use crate::ir::frames::ShowPlan;
@@ -34,6 +36,9 @@ pub struct Linkage<'a> {
     /// takes the call cell, the context, and the number of arguments, and returns the address at which the caller stores
     /// them.
     pub begin_tail_call: u64,
+    /// The address of a native function that is told of a failure which goes no further. It takes the call cell of the function that
+    /// failed, and the trap's code. It returns that code, or [`Trap::Ended`](crate::vocab::Trap)'s if the program is to end.
+    pub caught: u64,
     /// The address of a word that becomes nonzero when the program is to stop, if it can be stopped. Each loop reads it at
     /// its head, and exits there if it is nonzero.
     pub stop: Option<u64>,
@@ -81,15 +86,21 @@ pub(super) enum InvokeArguments<R> {
 impl Linkage<'_> {
     /// The fields that are the same for all engines of the process.
     pub fn of_process(&self) -> Linkage<'static> {
-        let Linkage { set_tail_call, begin_tail_call, show, .. } = *self;
+        let Linkage { set_tail_call, begin_tail_call, caught, show, .. } = *self;
         let show = show.map(|_| ShowPlan::default());
-        Linkage { set_tail_call, begin_tail_call, show, ..Linkage::default() }
+        Linkage { set_tail_call, begin_tail_call, caught, show, ..Linkage::default() }
     }
 }
 
 impl<O: Operands> Linker<'_, O> {
-    /// Calls a function of bytecode.
-    pub(super) fn invoke(&mut self, function: Ref, args: Arguments, ret: Type, effect: Effect) {
+    /// Calls a function of bytecode. If the caller catches failures, the trap's code is a value, too.
+    pub(super) fn invoke(
+        &mut self,
+        function: Ref,
+        args: Arguments,
+        (ret, catches): (Type, bool),
+        effect: Effect,
+    ) {
         self.operands.before_call(&mut self.cursor, effect);
         let (context, callee, args) = self.prepare_invoke(function, args);
         let (target, cell) = match callee {
@@ -102,9 +113,9 @@ impl<O: Operands> Linker<'_, O> {
         let (op, n_args) = match args {
             InvokeArguments::InMemory(run) => {
                 self.scratch.inputs.extend(run);
-                (Op::INVOKE_SPREAD, run.len())
+                (if catches { Op::TRY_INVOKE_SPREAD } else { Op::INVOKE_SPREAD }, run.len())
             }
-            _ => (Op::INVOKE, args.len::<O>()),
+            _ => (if catches { Op::TRY_INVOKE } else { Op::INVOKE }, args.len::<O>()),
         };
         self.each_argument(&args, |linker, _, bits| linker.scratch.inputs.push(bits));
         let signature =
@@ -115,7 +126,25 @@ impl<O: Operands> Linker<'_, O> {
             let value = self.cursor.bits_as(bits, ret);
             self.define(value);
         }
+        if catches {
+            let failure = self.cursor.failure(bits);
+            self.define(failure);
+        }
         self.after_call(effect);
+    }
+
+    /// Tells the engine's host of a failure that goes no further, and asks it whether the program is to end.
+    pub(super) fn caught(&mut self, function: Ref, code: Ref) {
+        let (number, code) = (self.value(function), self.value(code));
+        self.operands.before_call(&mut self.cursor, Effect::Memory);
+        let callee = callee_of(&mut self.cursor, &mut self.operands, number);
+        let cell = self.cell(callee);
+        let code = self.cursor.widen(code);
+        let call = self.cursor.native_call(self.functions.caught, &TYPES[..2], Type::I64);
+        let code = self.cursor.push(Op::CALL, WORD, &[cell, code], call);
+        let code = self.cursor.bits_as(code, Type::I32);
+        self.define(code);
+        self.operands.after_call(&mut self.cursor, Effect::Memory);
     }
 
     /// Ends the function with a tail call: another function replaces it, and returns its result.
@@ -147,7 +176,7 @@ impl<O: Operands> Linker<'_, O> {
         let number = self.value(function);
         let Linker { cursor, operands, .. } = self;
         let context = operands.context(cursor);
-        let callee = operands.callee(cursor, number);
+        let callee = callee_of(cursor, operands, number);
         let args = match args {
             Arguments::Values(args) => InvokeArguments::Values(args),
             Arguments::Run(operand) => operands.run(cursor, operand),
@@ -192,6 +221,15 @@ impl<O: Operands> Linker<'_, O> {
         let place = cursor.add(Op::SELECT, WORD, &[is_there, number, len], 0);
         let place = cursor.add(Op::IDX, WORD, &[cells, place], SLOT_BYTES);
         cursor.load(Type::I64, place)
+    }
+}
+
+/// The callee that a value is the number or the address of.
+fn callee_of(cursor: &mut Cursor<'_>, operands: &mut impl Operands, value: Node) -> InvokeTarget {
+    match (cursor.graph.node(value).ty(), cursor.graph.as_const(value)) {
+        (Type::I64, Some(cell)) => InvokeTarget::Known(cell as u64),
+        (Type::I64, None) => InvokeTarget::Cell(value),
+        _ => operands.callee(cursor, value),
     }
 }
 

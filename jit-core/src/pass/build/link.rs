@@ -25,6 +25,9 @@ pub(super) trait Operands {
     /// A run of registers that are passed to a callee one by one.
     type Run;
 
+    /// Whether the cases of sites may be known.
+    const KNOWS_SITES: bool = false;
+
     /// The value of a VM register.
     fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node;
     /// Writes a VM register.
@@ -241,10 +244,13 @@ impl<O: Operands> Linker<'_, O> {
             Step::Write { operand, value } => {
                 return operands.write(cursor, operand, scratch.values[value as usize]);
             }
-            Step::Call { callee, args, signature, throws, effect } => {
-                return self.call(callee, args, signature, throws, effect);
+            Step::Call { callee, args, signature, throws, catches, effect } => {
+                return self.call(callee, args, signature, (throws, catches), effect);
             }
-            Step::Invoke { function, args, ret, effect } => return self.invoke(function, args, ret, effect),
+            Step::Invoke { function, args, ret, catches, effect } => {
+                return self.invoke(function, args, (ret, catches), effect);
+            }
+            Step::Caught { function, code } => return self.caught(function, code),
             Step::Block { block, params, cold } => return self.start(block, params, cold),
             _ => return self.end(step),
         };
@@ -280,6 +286,7 @@ impl<O: Operands> Linker<'_, O> {
             | Step::Write { .. }
             | Step::Call { .. }
             | Step::Invoke { .. }
+            | Step::Caught { .. }
             | Step::Slow
             | Step::Show { .. }
             | Step::Frames
@@ -296,7 +303,14 @@ impl<O: Operands> Linker<'_, O> {
         self.scratch.values.push(value);
     }
 
-    fn call(&mut self, callee: Callee, args: &[Ref], signature: Signature, throws: bool, effect: Effect) {
+    fn call(
+        &mut self,
+        callee: Callee,
+        args: &[Ref],
+        signature: Signature,
+        (throws, catches): (bool, bool),
+        effect: Effect,
+    ) {
         self.operands.before_call(&mut self.cursor, effect);
         let Linker { cursor, scratch, .. } = self;
         let LinkScratch { inputs, values, .. } = &mut **scratch;
@@ -311,6 +325,7 @@ impl<O: Operands> Linker<'_, O> {
         inputs.extend(args.iter().map(|&arg| values[arg as usize]));
         let (op, returned) = match signature.ret {
             // The bits of the result, or the failure, are in registers for integers.
+            _ if catches => (Op::TRY_CALL, Type::I64),
             _ if throws => (Op::CALL_OR_FAIL, Type::I64),
             Type::Void => (Op::CALLV, Type::Void),
             ty => (Op::CALL, ty),
@@ -324,6 +339,9 @@ impl<O: Operands> Linker<'_, O> {
         if signature.ret != Type::Void {
             let node = if throws { cursor.bits_as(node, signature.ret) } else { node };
             values.push(node);
+        }
+        if catches {
+            values.push(cursor.failure(node));
         }
         self.after_call(effect);
     }
@@ -379,6 +397,7 @@ impl<O: Operands> Linker<'_, O> {
         let cold = match likelihood {
             Likelihood::Likely => Some(to_otherwise),
             Likelihood::Unlikely => Some(to_then),
+            Likelihood::FirstCase => (!O::KNOWS_SITES).then_some(to_otherwise),
             Likelihood::Even => None,
         };
         if let Some(cold) = cold {

@@ -115,6 +115,10 @@ pub struct FunctionSource<'a> {
     pub entry: u32,
     /// The maximum number of arguments of calls, if known: all other registers are zero when the function is called.
     pub arguments: Option<u32>,
+    /// The bits of the arguments that a call does not pass, of those that it may have.
+    pub missing: u64,
+    /// Whether calls may have more arguments than that, which are dropped.
+    pub drops_surplus: bool,
     /// The data for templates that call functions of bytecode.
     pub functions: Linkage<'a>,
     /// Which slow paths have run. All others are left out of the code, which is left there: see
@@ -126,6 +130,13 @@ pub struct FunctionSource<'a> {
     /// first bytecode, and no template in it may take the frame's address (see [`Template::takes_address_of_frame`]): slots of registers that
     /// nobody reads have no value.
     pub call_entry: Option<CallEntry>,
+}
+
+impl FunctionSource<'_> {
+    /// The maximum number of arguments of calls.
+    pub fn most_arguments(&self) -> u32 {
+        self.arguments.map_or(self.locals, |most| most.min(self.locals))
+    }
 }
 
 /// Memory kept between functions.

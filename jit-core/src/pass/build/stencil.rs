@@ -145,7 +145,7 @@ pub fn first_reads(template: &Template) -> Vec<CachedValue> {
                 }
             }
             Step::Branch { then, otherwise, likelihood, .. } => match likelihood {
-                Likelihood::Likely => is_cold[otherwise as usize] = true,
+                Likelihood::Likely | Likelihood::FirstCase => is_cold[otherwise as usize] = true,
                 Likelihood::Unlikely => is_cold[then as usize] = true,
                 Likelihood::Even => {}
             },

@@ -54,6 +54,7 @@ pub(super) enum Needs {
 
 impl Operands for ValueOperands<'_> {
     type Run = Range<usize>;
+    const KNOWS_SITES: bool = true;
 
     fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
         let register = self.operand(cursor.at, operand) as u32;

@@ -22,6 +22,7 @@ use crate::grammar::pattern::is_const;
 use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{List, Node};
 use crate::ir::schedule::Schedule;
+use crate::vocab::Props;
 use crate::vocab::op::Kind;
 
 /// How many operands may be kept live for copies alone, in place of the copied value.
@@ -83,8 +84,9 @@ impl Scratch {
         let info = graph.vocab.info(data.op);
         for (at, link) in data.inputs.range().enumerate() {
             let as_address = info.operands.get(at) == Some(&Kind::Ptr);
+            // A constant folds into most instructions, but not as an address.
             let is_constant = graph.node(graph.links[link]).inputs.len == 0;
-            self.use_in_cold(graph, link, rank, info.is_call() || !as_address && !is_constant);
+            self.use_in_cold(graph, link, rank, info.is_call() || as_address == is_constant);
         }
     }
 
@@ -107,7 +109,8 @@ impl Scratch {
             late => self.settle(graph, node, late),
         };
         let folds = folds(graph, node);
-        let (mut all, mut n_regions, mut branch, mut in_register) = (hot, 0, 0, !folds);
+        let costs = !folds || hot == NONE && costs_without_use(graph, node);
+        let (mut all, mut n_regions, mut branch, mut in_register) = (hot, 0, 0, costs);
         let mut next = self.cold.last_use[node.at()];
         while let Some(&at) = self.cold.uses.get(next as usize) {
             let rank = at.rank;
@@ -127,7 +130,8 @@ impl Scratch {
         }
         let n_copies = n_regions - (hot == NONE) as usize;
         // A value that exists on entry cannot be computed again.
-        let is_made = !graph.inputs(node).is_empty() || is_const(graph.vocab.info(graph.node(node).op));
+        let info = graph.vocab.info(graph.node(node).op);
+        let is_made = !graph.inputs(node).is_empty() || is_const(info) || info.props.contains(Props::REREAD);
         let is_free =
             n_copies == 0 || !in_register || hot != NONE && !folds && self.run_equally_often(hot, all);
         if is_free
@@ -221,12 +225,21 @@ impl Scratch {
                 until > head && self.early[node.at()] < head
             }
         };
-        if until > rank + 1 || is_kept_around() {
+        let is_reread = || graph.vocab.info(graph.node(node).op).props.contains(Props::REREAD);
+        if until > rank + 1 || is_kept_around() || is_reread() {
             return true;
         }
         let is_made = !graph.node(node).block.is_some() && depth > 0;
         is_made && graph.inputs(node).iter().all(|input| self.is_there(graph, *input, rank, depth - 1))
     }
+}
+
+/// Whether a value that folds may cost hot code something if that does not use it: a constant that needs a register, or an
+/// address that is computed from other values.
+fn costs_without_use(graph: &Graph, node: Node) -> bool {
+    let inputs = graph.inputs(node);
+    let is_computed = |input: &Node| !graph.node(*input).block.is_some() && !folds(graph, *input);
+    inputs.is_empty() || inputs.iter().any(is_computed)
 }
 
 impl Cold {

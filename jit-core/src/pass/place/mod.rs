@@ -36,8 +36,8 @@ use super::limits::Steps;
 use crate::ir::graph::{Graph, Heat, NodeData};
 use crate::ir::index::{List, Loop, Node};
 use crate::ir::schedule::{LoopData, Schedule, ScheduledBlock};
-use crate::vocab::Type;
 use crate::vocab::op::Yields;
+use crate::vocab::{Props, Type};
 
 /// The largest ratio of bytecodes to nodes for which nodes are sorted by counting.
 const MAX_SPARSE: usize = 8;
@@ -429,7 +429,8 @@ impl Scratch {
 /// Whether a value folds into the instructions that use it: it has no operands, or is an address.
 fn folds(graph: &Graph, node: Node) -> bool {
     let data = graph.node(node);
-    data.inputs.len == 0 || graph.vocab.info(data.op).yields == Yields::Ptr
+    let info = graph.vocab.info(data.op);
+    (data.inputs.len == 0 || info.yields == Yields::Ptr) && !info.props.contains(Props::REREAD)
 }
 
 impl Lines {

@@ -28,6 +28,9 @@ pub(super) fn choose(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, 
         if set.tiles[tile as usize].entry {
             chooser.scratch.entries.push(node);
         }
+        if facts.contains(OpFacts::IS_SECOND) {
+            chooser.scratch.seconds.push((graph.inputs(node)[0], node));
+        }
         if facts.contains(OpFacts::IS_CALL) {
             let arguments = &graph.inputs(node)[super::fixed_operands(graph, node)..];
             let labels = &mut chooser.scratch.labels;

@@ -12,7 +12,7 @@ use crate::ir::state::{Saved, SavedValue, TileState};
 use crate::ir::tiles::{
     Constraint, Edge, FaultSite, Inst, Operand, Role, TileBlock, TileId, TileList, resolve,
 };
-use crate::target::{RegSet, RegisterFile};
+use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::{Class, Op, Sig, Type};
 
 /// Fills the tile list.
@@ -87,7 +87,10 @@ impl Emitter<'_> {
             if chosen == u32::MAX || self.graph.node(node).ty() == Type::Flag {
                 continue;
             }
-            if !self.set.tiles[self.scratch.chosen[chosen as usize].tile as usize].entry {
+            let is_second =
+                self.scratch.facts[self.graph.node(node).op.0 as usize].contains(OpFacts::IS_SECOND);
+            let tile = self.scratch.chosen[chosen as usize].tile;
+            if !is_second && !self.set.tiles[tile as usize].entry {
                 self.inst(node);
             }
         }
@@ -243,6 +246,7 @@ impl Emitter<'_> {
             let vreg = self.vreg(node);
             self.out.operands.push(Operand { vreg, role: info.role, constraint: info.out });
         }
+        let second = self.second(node);
         for (at, described) in info.uses.iter().enumerate() {
             let vreg = self.vreg(self.scratch.leaves[leaves as usize + at]);
             let (role, constraint) = (described.role, described.constraint);
@@ -252,6 +256,7 @@ impl Emitter<'_> {
         List::push(&mut self.out.imms, &self.scratch.imms[imms as usize..][..info.imms as usize]);
         if self.scratch.facts[self.graph.node(node).op.0 as usize].contains(OpFacts::IS_CALL) {
             clobbers = clobbers.union(self.call(node, first));
+            second.into_iter().for_each(|reg| clobbers.remove(reg));
         }
         if self.scratch.facts[self.graph.node(node).op.0 as usize].contains(OpFacts::HAS_STATE) {
             self.state(node);
@@ -273,6 +278,18 @@ impl Emitter<'_> {
             });
         }
         self.push(TileId(tile), node, operands, first_imm, clobbers);
+    }
+
+    /// Adds the second result of a call, if it is used; returns its register.
+    fn second(&mut self, call: Node) -> Option<Reg> {
+        let (_, node) = self.scratch.seconds.pop_if(|(of, _)| *of == call)?;
+        let info = &self.set.tiles[self.chosen(node).tile as usize];
+        let vreg = self.vreg(node);
+        self.out.operands.push(Operand { vreg, role: Role::Def, constraint: info.out });
+        match info.out {
+            Constraint::Fixed(reg) => Some(reg),
+            _ => None,
+        }
     }
 
     /// Adds a frame state, and its values as operands.

@@ -82,6 +82,8 @@ pub struct Scratch {
     imms: Vec<i64>,
     /// Nodes that are defined on entry.
     entries: Vec<Node>,
+    /// The second results of calls, each behind its call; the last first.
+    seconds: Vec<(Node, Node)>,
     /// For each outgoing edge of each block: its index among the target's predecessors.
     ways: Vec<u32>,
     /// Where the outgoing edges of each block start in `ways`.
@@ -128,6 +130,8 @@ bitflags! {
         const FAULTS = 1 << 7;
         /// Its operands are a frame state.
         const HAS_STATE = 1 << 8;
+        /// The instruction of its operand, a call, writes it.
+        const IS_SECOND = 1 << 9;
     }
 
     /// Marks of a node.
@@ -233,6 +237,7 @@ impl Scratch {
         self.leaves.clear();
         self.imms.clear();
         self.entries.clear();
+        self.seconds.clear();
         self.late.clear();
     }
 
@@ -280,6 +285,7 @@ fn facts(info: &OpInfo) -> OpFacts {
     facts.set(OpFacts::READS, info.props.contains(Props::READS));
     facts.set(OpFacts::WRITES, info.props.contains(Props::WRITES));
     facts.set(OpFacts::HAS_STATE, info.props.contains(Props::STATE));
+    facts.set(OpFacts::IS_SECOND, info.props.contains(Props::SECOND));
     facts.set(OpFacts::STAYS, info.props.intersects(Props::WRITES | Props::ENDS));
     facts
 }

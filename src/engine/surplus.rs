@@ -1,0 +1,116 @@
+//! Calls with more arguments than a function takes, and vararg functions.
+//!
+//! In: a call that does not simply fill VM registers. Out: its outcome, with the surplus of arguments refused, dropped, or packed
+//! into one value by a function of the language's. So a vararg function has one value more, whatever tier it runs in, and no frame
+//! has a size that is not known: that is why the surplus is packed where the call arrives, and not kept behind the registers. All
+//! calls of such functions come here. Compiled calls of a function that drops the surplus mostly do not: entries leave the surplus
+//! where the caller has put it.
+
+use super::code::Surplus;
+use super::function::Function;
+use super::run::End;
+use super::tiers::Tier;
+use super::{Args, Engine};
+use crate::Error;
+use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::vocab::Trap;
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+/// A function that packs arguments.
+type Pack<C> = dyn Fn(&mut C, &[u64]) -> Result<u64, Trap>;
+
+/// What makes a value of a surplus of arguments, if anything does.
+pub(super) struct Packer<B: Bytecode>(RefCell<Option<Rc<Pack<B::Context>>>>);
+
+impl<B: Bytecode> Default for Packer<B> {
+    fn default() -> Self {
+        Packer(RefCell::new(None))
+    }
+}
+
+impl<B: Bytecode> fmt::Debug for Packer<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Packer").finish_non_exhaustive()
+    }
+}
+
+impl<B: Bytecode> Engine<B> {
+    /// Sets how the arguments of a call that are more than a function takes become one value, for functions with
+    /// [`Surplus::Packed`]. The closure gets the bits of these arguments, of which there may be none, and returns
+    /// the bits of the value. If it fails, so does the call, at the first bytecode. Without a closure all calls of such functions fail
+    /// with [`Trap::BadCall`].
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// # use azulejo::Surplus;
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// #[bytecode(context = Vm)]
+    /// enum Op {
+    ///     /// How many values there are in a list.
+    ///     Length { dst: Out<i64>, list: In<u64> },
+    ///     Return { a: In<i64> },
+    /// }
+    /// struct Vm {
+    ///     lists: Vec<Vec<u64>>,
+    /// }
+    /// fn length(vm: &mut Vm, list: u64) -> i64 {
+    ///     vm.lists[list as usize].len() as i64
+    /// }
+    /// template! {
+    ///     Op::Length => (call length (arglist (carg (tc) ptr) (carg $list u64)) i64)
+    ///     Op::Return => (return $a)
+    /// }
+    ///
+    /// let engine = Engine::<Op>::new();
+    /// engine.pack_surplus(|vm, arguments| {
+    ///     vm.lists.push(arguments.to_vec());
+    ///     Ok(vm.lists.len() as u64 - 1)
+    /// });
+    /// let ops = vec![Op::Length { dst: 0.into(), list: 1.into() }, Op::Return { a: 0.into() }];
+    /// let count = Code::from(ops).with_arguments(1).with_surplus(Surplus::Packed);
+    /// let count = engine.define("count", count, 2)?;
+    /// let mut vm = Vm { lists: Vec::new() };
+    /// assert_eq!(engine.call(count, &mut vm, (7i64, 8i64, 9i64)), Ok(2i64));
+    /// assert_eq!(vm.lists, [[8, 9]]);
+    /// assert_eq!(engine.call(count, &mut vm, ()), Ok(0i64));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn pack_surplus(&self, pack: impl Fn(&mut B::Context, &[u64]) -> Result<u64, Trap> + 'static) {
+        *self.packer.0.borrow_mut() = Some(Rc::new(pack));
+    }
+
+    /// Runs a function as `run_alone` does, with more arguments than it takes, or with a surplus that is packed.
+    #[inline(never)]
+    pub(super) fn run_with_surplus<A: Args>(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        args: A,
+        highest: Tier,
+    ) -> Result<End, Error> {
+        let body = function.body();
+        let (given, most) = (args.count(), body.most_arguments());
+        let mut all = vec![0; given];
+        args.store(&mut all);
+        match body.surplus() {
+            Surplus::Refused => return Err(Error::TooManyArguments { given, most }),
+            Surplus::Dropped => all.truncate(most as usize),
+            Surplus::Packed => {
+                let pack = self.packer.0.borrow().clone();
+                let surplus = all.get(most as usize..).unwrap_or_default();
+                let packed = match pack {
+                    // SAFETY: the context is the running call's, and nobody else has a reference to it while bytecode calls a
+                    // function: whoever called the engine has lent it.
+                    Some(pack) => pack(unsafe { &mut *context }, surplus),
+                    None => Err(Trap::BadCall),
+                };
+                let packed = packed.map_err(|trap| self.failed(function, trap, 0))?;
+                all.resize(most as usize, body.missing());
+                all.push(packed);
+            }
+        }
+        self.run_placed(function, context, &all[..], highest)
+    }
+}
