@@ -206,6 +206,16 @@ impl Meaning<'_> {
         }
     }
 
+    fn call_through_rust(&mut self, function: usize, arg: Value) -> Result<Value, End> {
+        self.between += 1;
+        let result = self.call(function, &[arg, Value::Word(number(5))]);
+        self.between -= 1;
+        match result {
+            Err(End::Failed) => Ok(Value::Word(number(77))),
+            other => other,
+        }
+    }
+
     /// Runs a function. It returns, or another one takes its place.
     #[allow(clippy::type_complexity, reason = "it is the only one")]
     fn run(&mut self, function: usize, args: &[Value]) -> Result<Result<Value, (usize, [Value; 2])>, End> {
@@ -282,13 +292,7 @@ impl Meaning<'_> {
                     return Ok(Err((function.0 as usize, [get!(a).clone(), get!(b).clone()])));
                 }
                 Op::Again { dst, function, a } => {
-                    self.between += 1;
-                    let result = self.call(function.0 as usize, &[get!(a).clone(), Value::Word(number(5))]);
-                    self.between -= 1;
-                    get!(dst) = match result {
-                        Err(End::Failed) => Value::Word(number(77)),
-                        other => other?,
-                    };
+                    get!(dst) = self.call_through_rust(function.0 as usize, get!(a).clone())?;
                 }
                 Op::Suspend { dst, a } => {
                     if !self.is_fiber || self.between > 0 {
