@@ -338,6 +338,29 @@ fn loops_over_boxed_values() {
     }
 }
 
+/// The text of a compilation says of which kinds values may be, behind the pass that finds it out.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn stages_show_the_kinds_of_values() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let engine = Engine::<Op>::builder().build::<Op>();
+    let code = vec![
+        Op::Number { dst: 0.into(), value: Imm(2.5) },
+        Op::Add { dst: 0.into(), a: 0.into(), b: 0.into() },
+        Op::Step { a: 1.into(), to: Label(4) },
+        Op::WhileNot { a: 1.into(), to: Label(1) },
+        Op::Return { a: 0.into() },
+    ];
+    let function = engine.define("double", code, 2).expect("it is right");
+    let stages = engine.stages(function).expect("it is compiled");
+    let is_number = |line: &&str| line.contains(" = param.") && line.ends_with(" # number");
+    let with_numbers = stages.split("\n== ").filter(|stage| stage.lines().any(|line| is_number(&line)));
+    let names: Vec<&str> = with_numbers.filter_map(|stage| stage.lines().next()).collect();
+    assert_eq!(names, ["kinds"], "the register that doubles is a number in each iteration: {stages}");
+}
+
 /// The kinds as the compilers have them.
 fn kinds() -> &'static [ValueKind] {
     <Op as Semantics<3>>::TEMPLATE.kinds

@@ -279,7 +279,7 @@ class GraphView {
 
 /** A node's text without its bytecode: `v3   add.i32 v1 v2`. */
 function nodeText(node, names = 4) {
-  return `${(node.isNamed ? `v${node.id}` : '').padEnd(names)} ${node.op}${node.types}${node.rest}`;
+  return `${(node.isNamed ? `v${node.id}` : '').padEnd(names)} ${node.op}${node.types}${node.rest}${node.kinds && `  # ${node.kinds}`}`;
 }
 
 function originText(node) {

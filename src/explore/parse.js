@@ -76,11 +76,12 @@ function readGraph(lines) {
       const parts = block && nodeLine.exec(line);
       if (!parts) continue;
       let [, id, op, types, rest] = parts;
-      let origin = -1, old = -1, own;
+      let origin = -1, old = -1, own, kinds = '';
       const comment = rest.indexOf('#');
       if (comment >= 0) {
-        // The comment has the number of a node without a value, and the old number of a renumbered node.
-        const named = /^#(?: v(\d+))?(?: was v(\d+))?/.exec(rest.slice(comment));
+        // The comment has the number of a node without a value, and the old number of a renumbered node or the kinds that a value may be of.
+        const named = /^#(?: v(\d+))?(?: was v(\d+))?(?: (.+))?/.exec(rest.slice(comment));
+        kinds = named[3] ?? '';
         own = named[1];
         if (named[2] !== undefined) { old = +named[2]; was = true; }
         rest = rest.slice(0, comment).trimEnd();
@@ -90,7 +91,7 @@ function readGraph(lines) {
       else if (!NOWHERE.has(op)) origin = 0;
       const node = {
         id: +(id ?? own ?? -1), isNamed: id !== undefined, old,
-        op, types, rest, origin, block, at: nodes.length, key: -1,
+        op, types, rest, kinds, origin, block, at: nodes.length, key: -1,
       };
       if (node.id >= 0) byId.set(node.id, node);
       nodes.push(node);

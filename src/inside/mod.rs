@@ -22,6 +22,7 @@ use azulejo_core::error::Error;
 use azulejo_core::ir::emitted::Emitted;
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
+use azulejo_core::ir::kinds::KindMask;
 use azulejo_core::ir::ranges::Ranges;
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::tiles::TileList;
@@ -198,6 +199,10 @@ impl Observer for Watch<'_> {
         // The pass that builds a stencil's graph has a name of its own.
         let part = if pass == "stencil" { "build" } else { pass };
         self.see(part, |trace| trace.graph(pass, graph));
+    }
+
+    fn kinds(&mut self, graph: &Graph, masks: &[KindMask]) {
+        self.see("kinds", |trace| trace.kinds(graph, masks));
     }
 
     fn renumbered(&mut self, numbers: &[Node]) {

@@ -8,12 +8,13 @@ use super::machine::{self, Machine};
 use azulejo_core::ir::emitted::{Emitted, Maker};
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
+use azulejo_core::ir::kinds::KindMask;
 use azulejo_core::ir::ranges::Ranges;
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::{Allocated, Observer, STAGES, Target};
 use azulejo_core::text::{dot, print};
-use azulejo_core::vocab::Type;
+use azulejo_core::vocab::{Props, Type};
 use std::fmt::{Debug, Write};
 
 /// The names that can be selected, in the order in which they are shown: the bytecode, and each stage.
@@ -50,12 +51,15 @@ pub(crate) struct Trace {
     pub(crate) drawings: Option<Vec<(&'static str, String)>>,
     /// The old number of each node, if the last stage has renumbered the nodes.
     old_numbers: Vec<Node>,
+    /// What is known of the kind of each value in the next graph.
+    kinds: Vec<Option<String>>,
 }
 
 impl Trace {
     /// Starts a trace with a head, which consists of lines such as `function sum`, and the bytecode.
     pub(crate) fn new<B: Debug>(head: String, code: &[B], selection: Selection) -> Trace {
-        let mut trace = Trace { text: head, selection, drawings: None, old_numbers: Vec::new() };
+        let mut trace =
+            Trace { text: head, selection, drawings: None, old_numbers: Vec::new(), kinds: Vec::new() };
         trace.add("bytecode", || bytecode(code));
         trace
     }
@@ -78,15 +82,31 @@ impl Trace {
 impl Observer for Trace {
     fn graph(&mut self, pass: &'static str, graph: &Graph) {
         let old_numbers = std::mem::take(&mut self.old_numbers);
-        let note = |node: Node| match (unnamed(graph, node), old_numbers.get(node.at())) {
-            (name, Some(old)) => Some(format!("{name}was {old}")),
-            (name, None) if !name.is_empty() => Some(name.trim_end().to_string()),
-            (_, None) => None,
+        let kinds = std::mem::take(&mut self.kinds);
+        let note = |node: Node| {
+            let name = unnamed(graph, node);
+            let kind = kinds.get(node.at()).cloned().flatten();
+            match (old_numbers.get(node.at()), kind) {
+                (Some(old), _) => Some(format!("{name}was {old}")),
+                (None, Some(kind)) => Some(format!("{name}{kind}")),
+                (None, None) => Some(name.trim_end().to_string()).filter(|name| !name.is_empty()),
+            }
         };
         self.add(pass, || print::graph_with_notes(graph, &note));
         if let Some(drawings) = self.drawings.as_mut().filter(|_| self.selection.has(pass)) {
             drawings.push((pass, dot::graph(graph)));
         }
+    }
+
+    fn kinds(&mut self, graph: &Graph, masks: &[KindMask]) {
+        // A mask is about boxes; only what may be one has a kind. Operators on kinds say by themselves which one they mean.
+        let known = |(at, mask): (usize, &KindMask)| {
+            let data = &graph.nodes[at];
+            let says_itself = graph.vocab.info(data.op).props.contains(Props::KINDS);
+            let may_be_box = data.ty() == Type::I64 && *mask != KindMask::NO_KIND;
+            mask.describe(graph.kinds).filter(|_| may_be_box && !says_itself)
+        };
+        self.kinds = masks.iter().enumerate().map(known).collect();
     }
 
     fn renumbered(&mut self, numbers: &[Node]) {

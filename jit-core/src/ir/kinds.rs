@@ -92,6 +92,33 @@ impl KindMask {
         (self.0.is_power_of_two() && kind < MAX_KINDS).then_some(kind as u64)
     }
 
+    /// The names of the kinds in the set, `|` between them, or after a `!` those that are not; `None` if nothing is known of the value.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::kinds::{Formula, KindMask, ValueKind};
+    /// # use azulejo_core::vocab::Type;
+    /// # let none = Formula { terms: &[] };
+    /// # let kind = |name| ValueKind { name, ty: Type::Void, is: none, unbox: none, make_box: none };
+    /// let kinds = ["number", "table", "nil"].map(kind);
+    /// assert_eq!(KindMask::only(0).or(KindMask::only(2)).describe(&kinds).as_deref(), Some("number|nil"));
+    /// assert_eq!(KindMask::but(1).describe(&kinds).as_deref(), Some("!table"));
+    /// assert_eq!(KindMask::ANY.describe(&kinds), None);
+    /// ```
+    pub fn describe(self, kinds: &[ValueKind]) -> Option<String> {
+        let has = |kind: u64| self.and(KindMask::only(kind)) != KindMask::EMPTY;
+        let names = |is_in: bool| {
+            let all = kinds.iter().zip(0..).filter(|(_, kind)| has(*kind) == is_in);
+            all.map(|(kind, _)| kind.name).collect::<Vec<_>>().join("|")
+        };
+        match self {
+            KindMask::ANY => None,
+            KindMask::EMPTY => Some("never".into()),
+            KindMask::NO_KIND => Some("no kind".into()),
+            _ if self.and(KindMask::NO_KIND) == KindMask::EMPTY => Some(names(true)),
+            _ => Some(format!("!{}", names(false))),
+        }
+    }
+
     /// The kind of a boxed value that is a constant.
     pub fn of_constant(kinds: &[ValueKind], vocab: Vocabulary, bits: u64) -> KindMask {
         for (number, kind) in kinds.iter().enumerate() {

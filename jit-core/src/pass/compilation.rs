@@ -126,6 +126,7 @@ impl Compilation {
         self.judge_graph("build", target, observer)?;
         let masks = kinds::kinds(&mut self.kinds, &mut self.graph);
         if !self.graph.kinds.is_empty() {
+            observer.kinds(&self.graph, masks);
             judge_graph("kinds", &self.graph, target, observer)?;
         }
         represent::represent(&mut self.represent, &mut self.graph, masks);

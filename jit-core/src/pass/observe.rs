@@ -9,6 +9,7 @@ use crate::ir::assignment::{Assignment, Part};
 use crate::ir::emitted::Emitted;
 use crate::ir::graph::Graph;
 use crate::ir::index::Node;
+use crate::ir::kinds::KindMask;
 use crate::ir::ranges::Ranges;
 use crate::ir::schedule::Schedule;
 use crate::ir::tiles::TileList;
@@ -35,6 +36,8 @@ pub const STAGES: [&str; 12] = [
 pub trait Observer {
     /// A graph, after the pass with this name.
     fn graph(&mut self, _pass: &'static str, _graph: &Graph) {}
+    /// The kinds that each value of a graph may be of, which the next graph shown is about. Nothing is shown of graphs without kinds.
+    fn kinds(&mut self, _graph: &Graph, _masks: &[KindMask]) {}
     /// Nodes have been renumbered: the new number of each old node, or `NONE` if it was removed.
     fn renumbered(&mut self, _numbers: &[Node]) {}
     /// The placed graph.

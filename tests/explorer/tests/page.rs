@@ -27,6 +27,16 @@ fn open(name: &str, trace: &str) -> Option<Browser> {
     }
 }
 
+#[test]
+fn nodes_show_the_kinds_of_their_values() {
+    let trace = "function f\n\n== bytecode\n    0: Get\n\n== kinds\nb0:\n    v0 = tc\n    v1 = load.i64 v0  # number|nil\n    return.i64 v1  # v2\n";
+    let Some(browser) = open("kinds", trace) else { return };
+    let lines =
+        browser.texts("return [...document.querySelectorAll('#node .node')].map((node) => node.textContent)");
+    let with_kinds: Vec<&String> = lines.iter().filter(|line| line.contains("# number|nil")).collect();
+    assert!(matches!(with_kinds[..], [line] if line.contains("load")), "{lines:?}");
+}
+
 fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
     items.into_iter().collect()
 }
