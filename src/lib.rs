@@ -46,8 +46,8 @@ pub use azulejo_macros::{
 #[cfg(target_arch = "x86_64")]
 pub use azulejo_x64 as x64;
 pub use engine::{
-    Args, Backtrace, BacktraceFrame, Builder, Code, Engine, Fiber, FunctionId, Interrupter, Progress,
-    Promises, Resumed, Slot, Surplus, Tier, can_compile, can_guard, can_switch, suspend,
+    Args, Backtrace, BacktraceFrame, Builder, Code, Engine, Fiber, Frame, Frames, FunctionId, Interrupter,
+    Progress, Promises, Resumed, Slot, Surplus, Tier, can_compile, can_guard, can_switch, suspend,
 };
 pub use inside::{BadLimit, Compilations, Limits, Listing, Log, Statistics, UnknownStage};
 

@@ -178,6 +178,7 @@ fn the_interpreter_runs_until_the_end() {
         labels: &[],
         budget: &std::cell::Cell::new(9),
         functions: &azulejo::__private::core::ir::bytecode::NoFunctions,
+        show: None,
     };
     // SAFETY: the frame has a register and three stack slots, and the code jumps within itself.
     let end = unsafe { Op::interpret(&code, &machine, 0, 1, 0) };

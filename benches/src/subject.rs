@@ -109,6 +109,7 @@ fn rust_interpreter(program: &Program) -> Subject<'_> {
             labels: &program.code.labels,
             budget: &Cell::new(i32::MAX),
             functions: &NoFunctions,
+            show: None,
         };
         // SAFETY: the code was verified, and the frame has as many slots as verification computed.
         let end = unsafe { Op::interpret(&program.code.ops, &machine, 0, program.code.registers, 0) };

@@ -51,6 +51,11 @@ pub mod kind {
     impl<B, const OPCODE: usize, const OPERAND: usize> super::PassedKind for site<B, OPCODE, OPERAND> {
         type Held = core::primitive::i64;
     }
+    /// The address by which the frames that are shown are found, from `(frames)`.
+    pub enum frames {}
+    impl super::PassedKind for frames {
+        type Held = core::primitive::i64;
+    }
     /// An address in an `unsafe` template, whose author vouches for it.
     pub enum trusted {}
     impl super::PassedKind for trusted {

@@ -5,6 +5,7 @@
 use super::Engine;
 use super::background::Background;
 use super::frame_stacks::FrameStacks;
+use super::frames::ShownList;
 use super::fuel::Tank;
 use super::interpreter::Interpreting;
 use super::native::{self, Backend};
@@ -564,6 +565,7 @@ impl Builder {
             interpreter: Cell::new(Interpreting::Unknown),
             inside,
             counts: Counts::new(B::OPCODES.len()),
+            shown: ShownList::of::<B>(),
         }
     }
 }

@@ -132,7 +132,8 @@ impl<B: Bytecode> Engine<B> {
                     let counter = self.counter(function).map(std::ptr::from_ref);
                     let bytecode = function.body().bytecode(counter);
                     let (mut backend, links) = (self.backend.borrow_mut(), self.links.borrow());
-                    let code = backend.baseline(&bytecode, links.functions(), watch)?;
+                    let code =
+                        backend.baseline(&bytecode, function.body().linkage(links.functions()), watch)?;
                     if let Some(trace) = watch.trace() {
                         trace.baseline(code.bytes(), code.entry().addr() as u64, &code.map());
                     }

@@ -11,6 +11,7 @@
 //! given the same context again. When a suspended fiber is dropped, it is resumed once more, and `suspend` fails: a trap, which
 //! ends one call after the other. No bytecode runs, and nothing unwinds.
 
+use super::frames::{Frames, ShownOnFiber};
 use super::function::{Function, FunctionId};
 use super::running::{Running, Wake};
 use super::stack::FrameStack;
@@ -117,6 +118,8 @@ struct State {
     context: Cell<usize>,
     /// The fuel that the interpreter has taken for the function that it runs.
     lent: Cell<*const fuel::Portion>,
+    /// The frames that it shows.
+    pub(super) shown: ShownOnFiber,
 }
 
 /// What keeps the engine.
@@ -152,6 +155,7 @@ impl<'a, B: Bytecode> Switched<'a, B> {
         state.running.enter();
         // SAFETY: the state is kept until the resumer's frames are the current ones again.
         let resumer = unsafe { engine.stack.switch_to(Some(NonNull::from(&state.frames))) };
+        engine.show_fiber(&state.shown);
         engine.tell_lowest();
         Switched { engine, state, resumer, lent }
     }
@@ -161,6 +165,7 @@ impl<B: Bytecode> Drop for Switched<'_, B> {
     #[inline(always)]
     fn drop(&mut self) {
         let Switched { engine, state, resumer, lent } = *self;
+        engine.hide_fiber(&state.shown);
         // SAFETY: the resumer, which made its frames the current ones, waits for this.
         unsafe { engine.stack.switch_to(resumer) };
         state.running.leave();
@@ -354,6 +359,7 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
             frames: stack.frames(),
             context: Cell::new(0),
             lent: Cell::new(ptr::null()),
+            shown: ShownOnFiber::default(),
         });
         let (owner, own_state): (*const Engine<B>, _) = (&*engine, Rc::as_ptr(&state));
         // SAFETY: the fiber keeps the engine and the state until its coroutine is done or dropped.
@@ -458,6 +464,57 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
         self.engine.end_failures();
         self.engine.has_stopped(&result);
         result.map(Resumed::Returned)
+    }
+
+    /// The frames of the functions in which the fiber is suspended, if their calls observe: also that of
+    /// [`suspend`](crate::suspend), `(call observes throws suspend …)`. There are none before it starts, when its arguments are in no
+    /// frame yet, and when it has ended.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// use azulejo::{Frames, suspend};
+    ///
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// enum Op {
+    ///     Yield { dst: Out<u64>, a: In<u64> },
+    ///     Add { dst: Out<u64>, a: In<u64>, b: In<u64> },
+    ///     Depth { dst: Out<u64> },
+    ///     Return { a: In<u64> },
+    /// }
+    /// template! {
+    ///     Op::Yield  => (call observes throws suspend (arglist (carg $a u64)) u64)
+    ///     Op::Add    => (add $a $b)
+    ///     Op::Depth  => (call observes depth (arglist (carg (frames) ptr)) u64)
+    ///     Op::Return => (return $a)
+    /// }
+    /// fn depth(frames: Frames<'_>) -> u64 {
+    ///     frames.iter().count() as u64
+    /// }
+    ///
+    /// let engine = Engine::<Op>::new();
+    /// let code = vec![
+    ///     Op::Yield { dst: 1.into(), a: 0.into() },
+    ///     Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() },
+    ///     Op::Return { a: 0.into() },
+    /// ];
+    /// let sum = engine.define("sum", code, 2)?;
+    /// # if azulejo::can_switch() {
+    /// let mut fiber = engine.fiber(sum, (40u64,))?;
+    /// fiber.resume(&mut (), 0)?;
+    /// // Register 0 is read later; register 1 is written first.
+    /// for frame in fiber.frames().iter() {
+    ///     assert_eq!((frame.bytecode(), frame.registers().collect::<Vec<_>>()), (0, vec![(0, 40)]));
+    ///     frame.set(0, 50);
+    /// }
+    /// assert_eq!(fiber.resume(&mut (), 2)?, azulejo::Resumed::Returned(52));
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn frames(&mut self) -> Frames<'_> {
+        match self.is_suspended {
+            true => self.state.shown.frames(),
+            false => Frames::none(),
+        }
     }
 
     /// Whether the fiber has ended: its function has returned, failed or panicked.

@@ -3,7 +3,7 @@
 //! In: the stack of the code that runs now. Out: frames from it, and the words on all machine stacks, by which the engine finds
 //! out whether discarded code is still in use. At any time one stack is the current one; each fiber has one of its own.
 
-use super::stack::{Frame, FrameStack};
+use super::stack::{FrameStack, TakenFrame};
 use crate::Error;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -72,7 +72,7 @@ impl FrameStacks {
 
     /// Takes a frame from the current stack: see [`FrameStack::enter`].
     #[inline(always)]
-    pub(super) fn enter(&self, n_slots: usize, caller: usize) -> Result<Frame<'_>, Error> {
+    pub(super) fn enter(&self, n_slots: usize, caller: usize) -> Result<TakenFrame<'_>, Error> {
         self.current().enter(n_slots, caller)
     }
 

@@ -13,6 +13,7 @@ mod code;
 mod compile;
 mod fiber;
 mod frame_stacks;
+mod frames;
 mod fuel;
 mod function;
 mod interpreter;
@@ -53,6 +54,7 @@ pub use builder::Builder;
 pub use code::{Code, Promises, Surplus};
 pub use compile::Progress;
 pub use fiber::{Fiber, Resumed, can_switch};
+pub use frames::{Frame, Frames};
 pub use function::FunctionId;
 pub use interrupt::Interrupter;
 pub use running::suspend;
@@ -144,6 +146,8 @@ pub struct Engine<B: Bytecode> {
     interpreter: Cell<interpreter::Interpreting<B>>,
     /// Whether functions are compiled so that accesses may fault.
     guards: bool,
+    /// The frames that are shown, if some template passes them to a function.
+    shown: Option<frames::ShownList>,
     /// The functions that failed last, if backtraces are on.
     trace: Option<RefCell<backtrace::Failures>>,
     /// Makes a value of arguments that are more than a function takes.
@@ -212,7 +216,8 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<FunctionId, Error> {
         let mut functions = self.functions.borrow_mut();
         let number = functions.len() as u32;
-        let body = Body::verified(name.into().into(), code.into(), registers, self.guards)?;
+        let body =
+            Body::verified(name.into().into(), code.into(), registers, self.guards, self.showing(number))?;
         functions.push(Some(Rc::new(Function::defined(number, Arc::new(body), &self.tiers))));
         self.links.borrow_mut().add();
         Ok(FunctionId(number))
@@ -250,10 +255,10 @@ impl<B: Bytecode> Engine<B> {
         let mut functions = self.functions.borrow_mut();
         let number = functions.len() as u32;
         let (name, guards): (Arc<str>, bool) = (name.into().into(), self.guards);
-        let named = name.clone();
+        let (named, showing) = (name.clone(), self.showing(number));
         let maker = move || {
             let (code, registers) = make().ok_or(Error::NotMade)?;
-            Body::verified(named, code, registers, guards)
+            Body::verified(named, code, registers, guards, showing)
         };
         functions.push(Some(Rc::new(Function::declared(number, name, Box::new(maker), &self.tiers))));
         self.links.borrow_mut().add();

@@ -12,12 +12,17 @@ use azulejo_core::ir::bytecode::Bytecode;
 use std::rc::Rc;
 
 /// As long as a visit exists, no function is freed.
-pub(super) struct Visit<'a, B: Bytecode>(&'a Engine<B>);
+pub(super) struct Visit<'a, B: Bytecode> {
+    engine: &'a Engine<B>,
+    /// The newest of the frames that are shown. A call that fails or panics leaves its own in the list.
+    shown: u64,
+}
 
 impl<B: Bytecode> Drop for Visit<'_, B> {
     fn drop(&mut self) {
         running::end_call();
-        self.0.release_functions();
+        self.engine.show_again(self.shown);
+        self.engine.release_functions();
     }
 }
 
@@ -27,7 +32,7 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn visit(&self) -> Visit<'_, B> {
         running::begin_call();
         self.keep_functions();
-        Visit(self)
+        Visit { engine: self, shown: self.newest_shown() }
     }
 
     /// Keeps all functions until they are released. A visit does that, and so does a fiber from its start to its end.

@@ -213,7 +213,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// Whether code for calls can be compiled and has not been.
     fn may_be_direct(&self, function: &Function<B>) -> bool {
-        !function.calls.is_direct() && !function.body().observes()
+        !function.calls.is_direct() && !function.body().takes_address_of_frame()
     }
 
     /// Makes calls with `count` arguments enter the existing code by an adapter, if the entry is closed.

@@ -14,7 +14,7 @@
 use super::function::{Budget, Function, TierCode};
 use super::native::Links;
 use super::native::Status;
-use super::stack::Frame;
+use super::stack::TakenFrame;
 use super::tiers::Tier;
 use super::{Args, Engine, FunctionId};
 use crate::Error;
@@ -147,7 +147,7 @@ enum Resume {
 
 /// A frame that is in use.
 struct Entered<'a> {
-    frame: Frame<'a>,
+    frame: TakenFrame<'a>,
     is_outermost: bool,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct FrameStack {
 
 /// A frame in use; released when dropped, also during unwinding.
 #[derive(Debug)]
-pub(crate) struct Frame<'a> {
+pub(crate) struct TakenFrame<'a> {
     stack: &'a FrameStack,
     first: usize,
 }
@@ -123,7 +123,7 @@ impl FrameStack {
 
     /// Takes a frame of zeroed slots; an error if there is no room for it, or too little room on the machine's own stack.
     /// `caller` is an address in the caller's machine frame: the frames of its callees are below it.
-    pub(crate) fn enter(&self, n_slots: usize, caller: usize) -> Result<Frame<'_>, Error> {
+    pub(crate) fn enter(&self, n_slots: usize, caller: usize) -> Result<TakenFrame<'_>, Error> {
         if self.depth.get() == 0 {
             self.outermost.set(caller);
             self.made_on.set(running::current());
@@ -138,7 +138,7 @@ impl FrameStack {
         self.depth.set(self.depth.get() + 1);
         // SAFETY: the slots lie within the allocation, and no other frame in use covers them.
         unsafe { self.slots.add(first).write_bytes(0, n_slots) };
-        Ok(Frame { stack: self, first })
+        Ok(TakenFrame { stack: self, first })
     }
 
     /// Returns an error if fewer than `native_bytes` of the machine's own stack are left.
@@ -202,7 +202,7 @@ impl Drop for FrameStack {
     }
 }
 
-impl Frame<'_> {
+impl TakenFrame<'_> {
     /// The address of the first slot.
     pub(crate) fn slots(&self) -> *mut u64 {
         // SAFETY: `first` is within the allocation or one past it (a frame without slots).
@@ -210,7 +210,7 @@ impl Frame<'_> {
     }
 }
 
-impl Drop for Frame<'_> {
+impl Drop for TakenFrame<'_> {
     fn drop(&mut self) {
         self.stack.top.set(self.first);
         self.stack.depth.set(self.stack.depth.get() - 1);

@@ -358,6 +358,9 @@ impl<M: Backend> Filler<'_, M> {
             // The plan chose a wide variant where there is no cell.
             HoleSource::Cell(_) => self.around.functions.cells[operand as usize],
             HoleSource::Functions => self.around.functions.table,
+            HoleSource::Newest => self.around.functions.show.unwrap_or_default().newest,
+            HoleSource::Layout => self.around.functions.show.unwrap_or_default().layout,
+            HoleSource::Shown => self.around.functions.show.unwrap_or_default().slot as u64 * 8,
             HoleSource::Here => placed.at as u64,
             HoleSource::Unit => self.around.unit,
             HoleSource::SlowPath => self.around.slow_paths + placed.at as u64,

@@ -312,6 +312,9 @@ impl Patch {
             | HoleSource::Unit
             | HoleSource::Here
             | HoleSource::SlowPath
+            | HoleSource::Newest
+            | HoleSource::Layout
+            | HoleSource::Shown
             | HoleSource::Functions => Operand::TOP,
         };
         let Hole { part, at, field, .. } = *hole;

@@ -19,6 +19,7 @@ use crate::emit::{Backend, Options, Set};
 use crate::status::{RawStatus, Status};
 use azulejo_core::error::Unsupported;
 use azulejo_core::ir::bytecode::{Bytecode, OperandKind};
+use azulejo_core::ir::frames::ShowPlan;
 use azulejo_core::ir::interpreted::{Dispatch, Record, RecordParts, inverse};
 use azulejo_core::ir::status::Left;
 use azulejo_core::pass::Target;
@@ -134,7 +135,9 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
 
     fn linkage() -> Linkage<'static> {
         let Stubs { set_tail_call, begin_tail_call, caught, .. } = *M::STUBS;
+        let takes_frames = B::templates().iter().any(|template| template.takes_frames());
         Linkage {
+            show: takes_frames.then(ShowPlan::default),
             set_tail_call: set_tail_call.addr() as u64,
             begin_tail_call: begin_tail_call.addr() as u64,
             caught: caught.addr() as u64,
@@ -203,7 +206,7 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     /// The parts must be of such a function.
     pub unsafe fn record(&self, parts: &RecordParts) -> Record {
         let RecordParts { code, labels, unit, functions, slow_paths, budget, stop, fuel, .. } = *parts;
-        let size = size_of::<B>() as u64;
+        let (size, show) = (size_of::<B>() as u64, parts.show.unwrap_or_default());
         // The five arguments in registers are stored at once, and slots are cleared in pairs.
         let slots = (parts.slots as u64).max(MAX_REGISTER_ARGUMENTS as u64).next_multiple_of(2);
         let table = self.table();
@@ -234,6 +237,9 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
             start: unsafe { *table.add(opcode) },
             shift: size.trailing_zeros() as u64,
             inverse: inverse(size >> size.trailing_zeros()),
+            newest: show.newest,
+            layout: show.layout,
+            shown: show.slot as u64 * 8,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Bytecode as azulejo sees it: the description of an opcode enum that `derive(Bytecode)` makes.
 
+use super::frames::ShowPlan;
 pub use super::operand::{
     Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out, Pop, Push,
     Registers, Regs, RegsMut,
@@ -121,6 +122,8 @@ pub struct Machine<'a, C> {
     pub functions: &'a dyn Functions<C>,
     /// Which slow paths of the function have run; at least [`NO_SLOW_PATHS`](super::slow_paths::NO_SLOW_PATHS).
     pub slow_paths: &'a SlowPaths,
+    /// How the function shows its frame to calls that observe, if it does.
+    pub show: Option<ShowPlan>,
 }
 
 /// A stop word for programs that are never stopped.

@@ -3,6 +3,7 @@
 //! In: a function and its engine's words. Out: a [`Record`], whose fields the code reads at fixed offsets, and a [`Dispatch`] for
 //! each opcode, which is the constant of the operators `dispatch` and `dispatch_to`.
 
+use super::frames::ShowPlan;
 use crate::vocab::Type;
 use core::mem::offset_of;
 
@@ -49,6 +50,12 @@ pub struct Record {
     pub shift: u64,
     /// The inverse of the odd factor of a bytecode's size.
     pub inverse: u64,
+    /// How the function shows its frame: see [`ShowPlan`].
+    pub newest: u64,
+    /// See [`ShowPlan::layout`].
+    pub layout: u64,
+    /// The distance of the [`ShownFrame`](super::frames::ShownFrame) from the frame's start, in bytes.
+    pub shown: u64,
 }
 
 /// What a record has of the function and of its engine; the rest follows from these.
@@ -78,6 +85,8 @@ pub struct RecordParts {
     pub slots: u32,
     /// The number of VM registers, which the operand stack follows.
     pub registers: u32,
+    /// How the function shows its frame, if it does.
+    pub show: Option<ShowPlan>,
 }
 
 /// The number that undoes a multiplication by an odd number.
@@ -130,6 +139,12 @@ impl Record {
     pub const SHIFT: usize = offset_of!(Record, shift);
     /// Offset of the inverse.
     pub const INVERSE: usize = offset_of!(Record, inverse);
+    /// Offset of the address of the word that leads to the newest of the frames that are shown.
+    pub const NEWEST: u64 = offset_of!(Record, newest) as u64;
+    /// Offset of the layout.
+    pub const LAYOUT: u64 = offset_of!(Record, layout) as u64;
+    /// Offset of the distance of the shown frame.
+    pub const SHOWN: u64 = offset_of!(Record, shown) as u64;
 }
 
 /// A field of a bytecode, which is extended to 64 bits when it is read: the constant of the operator `field`.

@@ -4,6 +4,7 @@ pub mod assignment;
 pub mod bits;
 pub mod bytecode;
 pub mod emitted;
+pub mod frames;
 pub mod graph;
 pub mod grouped;
 pub mod index;

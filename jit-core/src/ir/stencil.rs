@@ -25,6 +25,12 @@ pub enum HoleSource {
     Here,
     /// The address of the bytecode's entry in [`SlowPaths`](super::slow_paths::SlowPaths).
     SlowPath,
+    /// The address of the word that leads to the newest of the frames that are shown.
+    Newest,
+    /// What the function's [`ShowPlan::layout`](super::frames::ShowPlan::layout) says.
+    Layout,
+    /// The distance of the function's [`ShownFrame`](super::frames::ShownFrame) from the start of its frame, in bytes.
+    Shown,
 }
 
 /// The range of a hole's values.

@@ -158,6 +158,14 @@ pub enum Step {
         /// Whether the site gets cases on the slow path only.
         learns_slowly: bool,
     },
+    /// Shows the frame: the call that follows may see it, and write VM registers. Where no template passes [`Frames`](Self::Frames) to a
+    /// function, nobody looks.
+    Show {
+        /// Which of the template's calls that observe it is.
+        call: u16,
+    },
+    /// The address by which a function finds the frames that are shown. Yields a value.
+    Frames,
     /// A call of a function of bytecode. Yields a value if the callee has a result.
     Invoke {
         /// The function's number.
@@ -288,6 +296,7 @@ impl Step {
             | Step::Window { .. }
             | Step::WindowLength { .. }
             | Step::SiteValue { .. }
+            | Step::Frames
             | Step::Caught { .. } => 1,
             _ => 0,
         }
@@ -309,6 +318,16 @@ impl Template {
 }
 
 impl Template {
+    /// Whether the template takes the frame's address, by which any slot may be read.
+    pub fn takes_address_of_frame(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Node { op: Op::LOCAL, .. }))
+    }
+
+    /// Whether the template passes the frames that are shown to a function.
+    pub fn takes_frames(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Frames))
+    }
+
     /// Visits the steps, each with the operands that were written on every path to it, as one bit for each operand; `None` for
     /// a step that is unreachable. Returns those written on every path that falls through after the last step.
     pub(crate) fn follow_writes(&self, mut look: impl FnMut(&Step, Option<u16>)) -> Option<u16> {

@@ -119,6 +119,7 @@ impl Look<'_> {
             | Kind::Variable(_)
             | Kind::Case(_)
             | Kind::Site(_)
+            | Kind::Frames
             | Kind::GoTo(..)
             | Kind::Goto(_)
             | Kind::Return(None)

@@ -117,6 +117,8 @@ pub enum Kind {
     Place(usize),
     /// The address of a site's memory, as an argument of a call.
     Site(usize),
+    /// The address of the frames that are shown, as an argument of a call.
+    Frames,
 }
 
 /// An expression that looks at the cases of a site, one after the other.
@@ -183,6 +185,8 @@ pub struct Call {
     pub abi: Abi,
     /// The effects that the call may have.
     pub effect: Effect,
+    /// If it observes, which of the template's calls that do.
+    pub shown: Option<u16>,
     /// Whether the Rust function may fail: it returns a `Result`. If it fails, so does the bytecode.
     pub throws: bool,
     /// Whether the template vouches for addresses, and may call unsafe functions.
@@ -222,6 +226,8 @@ pub enum Leads {
     Slot(Scalar),
     /// It is this operand, a site.
     Site(usize),
+    /// It is `(frames)`.
+    Frames,
 }
 
 /// A call that is made through a native function.
@@ -302,6 +308,8 @@ pub struct Invoke {
     pub args: Arguments,
     /// The effects that the call may have.
     pub effect: Effect,
+    /// If it observes, which of the template's calls that do.
+    pub shown: Option<u16>,
 }
 
 /// A call, and what is done if it fails.

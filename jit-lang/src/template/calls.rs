@@ -58,8 +58,9 @@ impl Checker<'_> {
         let function = self.function(function)?;
         let args = self.arguments(values, place)?;
         self.has_effect = true;
+        let shown = self.shown(effect);
         let (ty, sign) = ret.map_or((Type::Void, Sign::Unsigned), |scalar| (scalar.ty(), Sign::of(scalar)));
-        let kind = Kind::Invoke(Box::new(Invoke { function, args, effect }));
+        let kind = Kind::Invoke(Box::new(Invoke { function, args, effect, shown }));
         Ok(Typed { kind, ty, sign, leaves: false, is_loose: false, place })
     }
 
@@ -80,7 +81,10 @@ impl Checker<'_> {
         let function = self.function(function)?;
         let args = self.arguments(values, place)?;
         self.has_effect = true;
-        Ok(leaving(Kind::Tail(Box::new(Invoke { function, args, effect: Effect::Memory })), place))
+        Ok(leaving(
+            Kind::Tail(Box::new(Invoke { function, args, effect: Effect::Memory, shown: None })),
+            place,
+        ))
     }
 
     /// The number of a function of bytecode, or its address.
@@ -201,7 +205,8 @@ impl Checker<'_> {
         };
         let (is_unsafe, throws) = (self.is_unsafe, throws.is_some());
         let abi = abi.unwrap_or(if throws { Abi::OF_FALLIBLE } else { Abi::ALL[0] });
-        let call = Call { callee, args: passed, given, ret, returns, abi, effect, throws, is_unsafe };
+        let shown = self.shown(effect);
+        let call = Call { callee, args: passed, given, ret, returns, abi, effect, shown, throws, is_unsafe };
         let kind = Kind::Call(Box::new(call));
         let result = Typed { kind, ty, sign, leaves: false, is_loose: false, place };
         Ok(if is_flag { as_flag(result) } else { result })
@@ -226,6 +231,11 @@ impl Checker<'_> {
                 continue;
             }
             let scalar = self.scalar(ty)?;
+            if let Some(frames) = self.frames_passed([value, ty], effect, is_native)? {
+                kinds.push(Passing::Scalar(scalar));
+                passed.push((frames, scalar));
+                continue;
+            }
             if let Some(at) = self.site_argument(value) {
                 let site = self.site_passed(at, [value, ty], effect, is_native)?;
                 kinds.push(Passing::Scalar(scalar));
@@ -236,6 +246,7 @@ impl Checker<'_> {
             kinds.push(Passing::Scalar(scalar));
             passed.push((self.coerce(value, scalar)?, scalar));
         }
+        self.goes_with_frames(&passed)?;
         Ok((passed, kinds))
     }
 
@@ -263,6 +274,7 @@ impl Checker<'_> {
             Kind::Try(attempt) => part_of(&[&attempt.otherwise]),
             Kind::Cached(cached) => part_of(&[&cached.body, &cached.otherwise]),
             Kind::Site(at) => Leads::Site(*at),
+            Kind::Frames => Leads::Frames,
             _ => Leads::Elsewhere,
         }
     }

@@ -61,6 +61,8 @@ pub(super) struct Checker<'a> {
     /// The cases at hand: those of the enclosing `cached`s.
     pub(super) cases: Vec<CaseAtHand>,
     pub(super) n_cached: usize,
+    /// How many calls that observe there are so far.
+    pub(super) n_shown: u16,
     /// Whether this is in a slow path.
     pub(super) is_slow: bool,
     /// The sites that are passed to functions outside of slow paths.
@@ -116,6 +118,7 @@ impl<'a> Checker<'a> {
             caught: Vec::new(),
             cases: Vec::new(),
             n_cached: 0,
+            n_shown: 0,
             is_slow: false,
             taught_anywhere: Vec::new(),
             has_effect: false,
@@ -353,6 +356,7 @@ impl<'a> Checker<'a> {
             "as" | "asv" => self.as_kinds(word, head.place(), rest, place, expect),
             "cached" | "cachedv" => self.cached(word, rest, place, expect),
             "case" => self.case_field(rest, place),
+            "frames" => super::frames::no_value(place),
             _ => match self.control(word, rest, place, expect) {
                 Some(checked) => checked,
                 None => self.operator(word, head.place(), rest, place, expect),

@@ -301,23 +301,26 @@ impl Lowering<'_> {
                 self.node(Op::NOTF, of, &[inner], Imm::Known(0))
             }
             Kind::Likely(inner, _) => self.value(inner),
-            Kind::Cold(body) => {
-                self.turn_cold();
-                self.value(body)
-            }
-            Kind::Slow(body) => {
-                self.turn_cold();
-                self.step(Step::Slow);
-                self.value(body)
-            }
+            Kind::Cold(body) => self.value_in_cold(body, false),
+            Kind::Slow(body) => self.value_in_cold(body, true),
             Kind::Call(call) => self.call(call, false),
             Kind::Invoke(_) | Kind::Try(_) => self.of_bytecode(typed),
             Kind::Place(at) => self.place(*at),
+            Kind::Frames => self.yields(Step::Frames),
             _ => {
                 self.effect(typed);
                 0
             }
         }
+    }
+
+    /// Emits the steps of an expression on a cold way.
+    fn value_in_cold(&mut self, body: &Typed, is_slow: bool) -> u16 {
+        self.turn_cold();
+        if is_slow {
+            self.step(Step::Slow);
+        }
+        self.value(body)
     }
 
     /// Emits the value that an operand is, or has.
@@ -538,8 +541,16 @@ impl Lowering<'_> {
     pub(super) fn invoke(&mut self, invoke: &Invoke, ret: Type, catches: bool) -> (u16, u16) {
         let function = self.value(&invoke.function);
         let args = self.arguments(&invoke.args);
+        self.show(invoke.shown);
         let step = Step::Invoke { function, args, ret, catches, effect: invoke.effect };
         (self.call_step(step, ret, catches), function)
+    }
+
+    /// Shows the frame to the call that is emitted next, if that observes.
+    fn show(&mut self, call: Option<u16>) {
+        if let Some(call) = call {
+            self.step(Step::Show { call });
+        }
     }
 
     fn arguments(&mut self, args: &Arguments) -> steps::StepArguments {
@@ -574,6 +585,7 @@ impl Lowering<'_> {
         }
         let ret = call.ret.map_or(Type::Void, Scalar::ty);
         let (convention, throws, effect) = (call.abi.convention, call.throws, call.effect);
+        self.show(call.shown);
         self.call_step(Step::Call { callee, convention, args, ret, throws, catches, effect }, ret, catches)
     }
 }

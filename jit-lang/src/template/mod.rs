@@ -11,6 +11,7 @@ mod calls;
 mod check;
 mod control;
 mod fields;
+mod frames;
 mod kinds;
 mod lower;
 mod macros;

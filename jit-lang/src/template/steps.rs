@@ -160,6 +160,10 @@ pub enum Step {
         catches: bool,
         effect: Effect,
     },
+    /// Shows the frame to the call that follows.
+    Show { call: u16 },
+    /// The address of the frames that are shown.
+    Frames,
     /// A call of a function of bytecode.
     Invoke { function: Ref, args: StepArguments, ret: Type, catches: bool, effect: Effect },
     /// A function of bytecode that was called has failed, and its caller goes on.

@@ -138,7 +138,8 @@ fn check(template: &Template, n_operands: usize) {
                 names(operand);
                 uses(&[*value]);
             }
-            Step::Slow => {}
+            Step::Slow | Step::Show { .. } => {}
+            Step::Frames => yielded = 1,
             Step::Block { params, .. } => yielded = params.len() as u16,
             Step::Jump { block, args } => {
                 uses(args);

@@ -13,7 +13,7 @@ use azulejo_lang::template::ast::{
     Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Try, Typed,
 };
 use azulejo_lang::template::signs::Sign;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 /// The body of an opcode's arm. The opcode is one of the enum at a path, with this number.
@@ -168,6 +168,7 @@ impl Writer<'_> {
                 other => unreachable!("{other:?} does not fail"),
             },
             Kind::Window(_) | Kind::WindowLength(_) | Kind::Place(_) | Kind::Site(_) => self.address(typed),
+            Kind::Frames => quote!(machine.frames()),
             _ => self.control(typed),
         }
     }
@@ -408,10 +409,13 @@ impl Writer<'_> {
     fn invoke(&self, invoke: &Invoke, typed: &Typed, attempt: Option<&Try>) -> TokenStream {
         let function = self.function(&invoke.function);
         let args = self.arguments(&invoke.args);
-        let result = quote!(machine.functions.invoke(machine.context, function, #args));
+        let result = quote!(machine.functions.invoke(machine.context, function, arguments));
+        let ([show, hide], _) = shown(invoke.shown, Vec::new());
+        let result = quote!({ #show let result = #result; #hide result });
         let value = self.outcome(result, typed, attempt, quote!(machine.functions.caught(trap)));
         quote! {{
             let function = #function;
+            let arguments: &[u64] = #args;
             #value
         }}
     }
@@ -489,22 +493,27 @@ impl Writer<'_> {
 
     fn call(&self, call: &Call, typed: &Typed, attempt: Option<&Try>) -> TokenStream {
         match &call.callee {
-            Callee::Native(number) => {
-                let name = super::natives::name(*number);
-                let args = call.args.iter().map(|(arg, scalar)| {
-                    let (value, ty) =
-                        (self.expression(arg), super::natives::passed(Passing::Scalar(*scalar)));
-                    quote!((#value) as #ty)
-                });
-                let result = quote!(#name(#(#args),*));
-                if !call.throws {
-                    return result;
-                }
-                self.outcome(quote!(#result.get()), typed, attempt, quote!(trap.catch()))
-            }
+            Callee::Native(number) => self.call_native(call, *number, typed, attempt),
             Callee::Path(path) => self.call_path(call, path, typed),
             Callee::Value(value) => self.call_value(call, value, typed),
         }
+    }
+
+    fn call_native(&self, call: &Call, number: usize, typed: &Typed, attempt: Option<&Try>) -> TokenStream {
+        let name = super::natives::name(number);
+        let args = call.args.iter().map(|(arg, scalar)| {
+            let (value, ty) = (self.expression(arg), super::natives::passed(Passing::Scalar(*scalar)));
+            quote!((#value) as #ty)
+        });
+        let ([show, hide], args) = shown(call.shown, args.collect());
+        let mut result = quote!(#name(#(#args),*));
+        if call.shown.is_some() {
+            result = quote!({ #show let result = #result; #hide result });
+        }
+        if !call.throws {
+            return result;
+        }
+        self.outcome(quote!(#result.get()), typed, attempt, quote!(trap.catch()))
     }
 
     /// A call through a function pointer of the stated convention. Rustc checks arguments and result.
@@ -516,6 +525,7 @@ impl Writer<'_> {
         let unsafety = call.is_unsafe.then(|| quote!(unsafe));
         let holes = call.args.iter().map(|_| quote!(_));
         let values: Vec<TokenStream> = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
+        let ([show, hide], values) = shown(call.shown, values);
         let span = self.kept.span(typed.place);
         let (before, args) =
             super::natives::given(&call.given, &values, self.path, call.is_unsafe, true, span, self.kept);
@@ -525,7 +535,7 @@ impl Writer<'_> {
         let refusal = refusal(call, span);
         // `black_box` prevents inlining, which would move the function's stack use into the interpreter's frame.
         let hidden = quote!(let #function = ::core::hint::black_box(#function););
-        quote!({ #refusal #binding #hidden #before let #result = #function(#(#args),*); #taken })
+        quote!({ #refusal #binding #hidden #show #before let #result = #function(#(#args),*); #hide #taken })
     }
 
     /// A call of an address. The template's author vouches for its type.
@@ -536,15 +546,29 @@ impl Writer<'_> {
             Scalar::Ptr => format_ident!("usize"),
             scalar => format_ident!("{}", scalar.name()),
         });
-        let values = call.args.iter().map(|(arg, _)| self.expression(arg));
         let refusal = refusal(call, self.kept.span(typed.place));
+        let values = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
+        let ([show, hide], values) = shown(call.shown, values);
         quote!({
             #refusal
             let function: unsafe extern #abi fn(#(#types),*) -> #ret =
                 ::core::mem::transmute((#address) as usize as *const ());
-            function(#(#values as _),*)
+            #show
+            let result = function(#(#values as _),*);
+            #hide
+            result
         })
     }
+}
+
+/// What stands before a call that observes, and behind it, and the arguments: the frame is shown meanwhile. The arguments come first,
+/// as there may be such calls among them.
+fn shown(call: Option<u16>, args: Vec<TokenStream>) -> ([TokenStream; 2], Vec<TokenStream>) {
+    let Some(call) = call.map(Literal::u16_unsuffixed) else { return ([quote!(), quote!()], args) };
+    let names = (0..args.len()).map(|at| format_ident!("argument{at}"));
+    let names: Vec<TokenStream> = names.map(|name| quote!(#name)).collect();
+    let show = quote!(#(let #names = #args;)* machine.show_frame(at, #call););
+    ([show, quote!(machine.hide_frame();)], names)
 }
 
 /// Where compiled frames cannot be unwound, the compile error for a direct call of a function that may unwind.

@@ -134,6 +134,7 @@ fn kind(arg: &Argument, op: &TokenStream, is_unsafe: bool, kept: &Kept) -> Token
             site.set_span(place);
             return site.into_token_stream();
         }
+        true if arg.leads == Leads::Frames => quote_spanned!(place=> frames),
         true if arg.leads == Leads::To => {
             let op = moved(op, place);
             quote_spanned!(place=> context<<#op as __bytecode::Bytecode>::Context>)

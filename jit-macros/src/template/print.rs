@@ -197,6 +197,11 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
             quote!(Block { block: #block, params: &[#(#params),*], cold: #cold })
         }
         Step::Slow => quote!(Slow),
+        Step::Show { call } => {
+            let call = number(*call);
+            quote!(Show { call: #call })
+        }
+        Step::Frames => quote!(Frames),
         Step::Jump { block, args } => {
             let (block, args) = (number(*block), numbers(args));
             quote!(Jump { block: #block, args: #args })

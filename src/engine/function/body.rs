@@ -12,6 +12,7 @@
 //! A use of bytecode that is being made fails with [`Error::NotMade`].
 
 use super::interpreted::EngineWords;
+use super::layout::{FrameLayout, Showing};
 use super::speculation::Speculation;
 use super::tier_state::Budget;
 use crate::Error;
@@ -19,6 +20,7 @@ use crate::engine::code::{Code, Surplus, Temporaries};
 use crate::inside::{Form, Subject};
 use azulejo_core::check::{self, temporaries::temporaries};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
+use azulejo_core::ir::frames::ShowPlan;
 use azulejo_core::ir::interpreted::RecordParts;
 use azulejo_core::ir::sites::{SiteSnapshot, Sites};
 use azulejo_core::pass::build::{self, FunctionSource};
@@ -42,6 +44,8 @@ pub(crate) struct Body<B: Bytecode> {
     pub(crate) speculation: Speculation,
     /// What its bytecodes have learned.
     pub(crate) sites: Sites,
+    /// How it shows its frames, if it does, and what they lead to.
+    show: Option<(ShowPlan, Box<FrameLayout>)>,
 }
 
 /// Makes a function's bytecode.
@@ -88,8 +92,9 @@ impl<B: Bytecode> Body<B> {
         mut code: Code<B>,
         registers: u32,
         guards: bool,
+        showing: Option<Showing>,
     ) -> Result<Self, Error> {
-        let shape = verify::verify(&code.ops, &code.labels, registers)?;
+        let mut shape = verify::verify(&code.ops, &code.labels, registers)?;
         debug_assert_eq!(check::shape::shape(&code.ops, &code.labels, registers, &shape), []);
         if let (None, [_, ..]) = (code.promises.unit, B::TAKES_UNIT)
             && let Some(at) = code.ops.iter().position(|op| B::TAKES_UNIT[op.opcode()])
@@ -112,7 +117,12 @@ impl<B: Bytecode> Body<B> {
         }
         let (generation, speculation) = (AtomicU32::new(0), Speculation::of(&code.ops));
         let sites = Sites::of(&mut code.ops, speculation.slow_paths());
-        Ok(Body { name, code, registers, shape, generation, guards, speculation, sites })
+        let observes = || code.ops.iter().any(|op| B::templates()[op.opcode()].observes());
+        let show = showing.filter(|_| observes()).map(|Showing { newest, function }| {
+            let layout = FrameLayout::new(function, (&code.ops[..], &code.labels[..]), registers, &mut shape);
+            (layout.plan(newest), layout)
+        });
+        Ok(Body { name, code, registers, shape, generation, guards, speculation, sites, show })
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
@@ -127,7 +137,7 @@ impl<B: Bytecode> Body<B> {
         self.registers
     }
 
-    /// How many slots a frame has: the registers, followed by the operand stack.
+    /// How many slots a frame has: the registers, followed by the operand stack, and by room in which the frame is shown.
     pub(crate) fn slots(&self) -> usize {
         self.shape.slots as usize
     }
@@ -180,9 +190,9 @@ impl<B: Bytecode> Body<B> {
         }
     }
 
-    /// Whether a template of the function observes the whole frame.
-    pub(crate) fn observes(&self) -> bool {
-        self.code.ops.iter().any(|op| B::templates()[op.opcode()].observes())
+    /// Whether a template of the function takes the address of the whole frame.
+    pub(crate) fn takes_address_of_frame(&self) -> bool {
+        self.code.ops.iter().any(|op| B::templates()[op.opcode()].takes_address_of_frame())
     }
 
     /// A number that changes when all code is discarded.
@@ -206,7 +216,8 @@ impl<B: Bytecode> Body<B> {
     ) -> Machine<'a, B::Context> {
         self.speculation.note_run();
         let (labels, slow_paths) = (&self.code.labels, self.speculation.slow_paths());
-        Machine { frame, context, unit: self.unit(), labels, budget, stop, functions, slow_paths }
+        let show = self.show_plan();
+        Machine { frame, context, unit: self.unit(), labels, budget, stop, functions, slow_paths, show }
     }
 
     /// What machine code that interprets the function knows of it, with these words of its engine.
@@ -226,7 +237,18 @@ impl<B: Bytecode> Body<B> {
             missing: self.code.missing,
             slots: self.shape.slots,
             registers: self.registers,
+            show: self.show_plan(),
         }
+    }
+
+    /// How the function shows its frames, if it does.
+    fn show_plan(&self) -> Option<ShowPlan> {
+        self.show.as_ref().map(|(plan, _)| *plan)
+    }
+
+    /// What compilers know of all functions, with how this one shows its frames.
+    pub(crate) fn linkage<'a>(&self, functions: build::Linkage<'a>) -> build::Linkage<'a> {
+        build::Linkage { show: self.show_plan(), ..functions }
     }
 
     /// The function as observers of compilations see it.
@@ -262,7 +284,7 @@ impl<B: Bytecode> Body<B> {
                 Surplus::Packed => Some(self.most_arguments() + 1),
                 _ => self.code.arguments,
             },
-            functions,
+            functions: self.linkage(functions),
             slow_paths: self.speculation.left_out(),
             sites,
             missing: self.code.missing,

@@ -108,6 +108,9 @@ mod tests {
             start: 0,
             shift: 0,
             inverse: 1,
+            newest: 0,
+            layout: 0,
+            shown: 0,
         };
         let interpreted = Interpreted::default();
         assert!(interpreted.ready(&raw const tables[0]).is_none() && !interpreted.is_refused());

@@ -6,6 +6,7 @@ mod body;
 pub(super) mod call_state;
 mod code_table;
 mod interpreted;
+mod layout;
 mod speculation;
 mod tier_state;
 
@@ -13,6 +14,7 @@ pub(crate) use body::Body;
 pub(crate) use call_state::Retired;
 pub(crate) use code_table::TierCode;
 pub(crate) use interpreted::EngineWords;
+pub(crate) use layout::{FrameLayout, Showing};
 pub(crate) use tier_state::Budget;
 
 use super::tiers::Tiers;

@@ -36,6 +36,7 @@ impl<M: Subject> Interpreted<M> {
         let budget = Box::new(Cell::new(i32::MAX));
         let slow_paths = program.slow_paths();
         let parts = RecordParts {
+            show: None,
             code: code.ops.as_ptr().cast(),
             labels: code.labels.as_ptr(),
             unit: unit(),

@@ -413,6 +413,7 @@ impl Verified {
             labels: &self.code.labels,
             budget: &Cell::new(i32::MAX),
             functions: library(),
+            show: None,
         };
         let depth = self.shape.depths.get(at as usize).copied().unwrap_or(0);
         // SAFETY: the caller meets the contract.

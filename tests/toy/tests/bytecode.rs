@@ -118,6 +118,7 @@ impl Program {
             labels: &[],
             budget: &Cell::new(i32::MAX),
             functions: &NoFunctions,
+            show: None,
         };
         // SAFETY: the frame has the slots that verification requires.
         match unsafe { Op::interpret(&self.code, &machine, 0, REGISTERS, 0) } {

@@ -2,7 +2,7 @@
 //!
 //! In: a function whose arguments are in machine registers and on the stack. Out: a graph in which VM registers have those
 //! values from the start, or are zero. Such code has no frame of slots, except for values that must be in memory: register
-//! windows. An exit puts the values of registers into such a frame, and calls the host, which runs the function to its end and
+//! windows, and all that calls may see which observe. An exit puts the values of registers into such a frame, and calls the host, which runs the function to its end and
 //! returns its result.
 
 use super::cursor::Cursor;

@@ -7,6 +7,7 @@
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget};
 use super::link::{LocalBlock, Operands, SitePlace};
+use super::show::ShowNodes;
 use super::stencil::{CachedValue, Constants, StencilRequest, cached_type};
 use super::{SLOT_BYTES, WORD};
 use crate::ir::bytecode::{MAX_OPERANDS, OperandKind};
@@ -164,6 +165,21 @@ impl Operands for HoleOperands<'_> {
                 cursor.operator(op, sig, inputs, 0)
             }
         }
+    }
+
+    fn show(&mut self, cursor: &mut Cursor<'_>) -> Option<ShowNodes> {
+        self.request.functions.show?;
+        let frame = self.pointer(cursor, FRAME);
+        let shown = HoleValue { source: HoleSource::Shown, scale: 1, range: Range::Signed };
+        let shown = cursor.add(Op::HOLE_ADDR, WORD, &[frame], self.holes.placeholder(shown) as u64);
+        let newest = self.newest(cursor);
+        let layout = self.hole(cursor, HoleSource::Layout, Range::Any);
+        let bytecode = self.hole(cursor, HoleSource::Here, Range::Signed);
+        Some(ShowNodes { newest, shown, layout, bytecode })
+    }
+
+    fn newest(&mut self, cursor: &mut Cursor<'_>) -> Node {
+        self.hole(cursor, HoleSource::Newest, Range::Any)
     }
 
     fn before_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect) {

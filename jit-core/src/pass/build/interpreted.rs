@@ -8,6 +8,7 @@
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget};
 use super::link::{Linker, LocalBlock, Operands, SitePlace};
+use super::show::ShowNodes;
 use super::{BuildScratch, Linkage, SLOT_BYTES, WORD};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind};
 use crate::ir::graph::{Effect, Graph, Heat};
@@ -258,6 +259,19 @@ impl Operands for FieldOperands<'_> {
                 cursor.operator(op, sig, inputs, 0)
             }
         }
+    }
+
+    fn show(&mut self, cursor: &mut Cursor<'_>) -> Option<ShowNodes> {
+        self.request.functions.show?;
+        let ([_, frame], distance) = (Self::context_and_frame(cursor), Self::word(cursor, Record::SHOWN));
+        let shown = cursor.add(Op::ADD, WORD, &[frame, distance], 0);
+        let (newest, layout) = (self.newest(cursor), Self::word(cursor, Record::LAYOUT));
+        let bytecode = self.at(cursor);
+        Some(ShowNodes { newest, shown, layout, bytecode })
+    }
+
+    fn newest(&mut self, cursor: &mut Cursor<'_>) -> Node {
+        Self::word(cursor, Record::NEWEST)
     }
 
     fn before_call(&mut self, _: &mut Cursor<'_>, _: Effect) {}

@@ -9,6 +9,7 @@
 use super::cursor::Cursor;
 use super::link::{Linker, Operands};
 use super::{SLOT_BYTES, WORD};
+use crate::ir::frames::ShowPlan;
 use crate::ir::graph::{CallData, CallTarget, Effect};
 use crate::ir::index::Node;
 use crate::ir::template::{Arguments, Convention, Ref, Signature};
@@ -44,6 +45,9 @@ pub struct Linkage<'a> {
     /// The address of a 64-bit number, if the program runs on fuel. It is decremented whenever a function starts or a loop
     /// reaches its head. Below zero, the code exits there.
     pub fuel: Option<u64>,
+    /// How the function at hand shows its frame, if some template of its bytecode type passes the frames that are shown to a function.
+    /// In stencils, and in code that interprets opcodes, only whether that is so counts.
+    pub show: Option<ShowPlan>,
 }
 
 /// The call cells of all functions, as compiled code accesses them.
@@ -82,8 +86,9 @@ pub(super) enum InvokeArguments<R> {
 impl Linkage<'_> {
     /// The fields that are the same for all engines of the process.
     pub fn of_process(&self) -> Linkage<'static> {
-        let Linkage { set_tail_call, begin_tail_call, caught, .. } = *self;
-        Linkage { set_tail_call, begin_tail_call, caught, ..Linkage::default() }
+        let Linkage { set_tail_call, begin_tail_call, caught, show, .. } = *self;
+        let show = show.map(|_| ShowPlan::default());
+        Linkage { set_tail_call, begin_tail_call, caught, show, ..Linkage::default() }
     }
 }
 
@@ -125,7 +130,7 @@ impl<O: Operands> Linker<'_, O> {
             let failure = self.cursor.failure(bits);
             self.define(failure);
         }
-        self.operands.after_call(&mut self.cursor, effect);
+        self.after_call(effect);
     }
 
     /// Tells the engine's host of a failure that goes no further, and asks it whether the program is to end.

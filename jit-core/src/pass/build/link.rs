@@ -10,6 +10,7 @@
 
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget, Linkage};
+use super::show::ShowNodes;
 use crate::ir::graph::{CallData, CallTarget, Effect, Heat};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{BlockRef, Callee, Likelihood, Ref, Resume, Signature, Step, StepImm, Template};
@@ -51,6 +52,10 @@ pub(super) trait Operands {
         operand: u8,
     ) -> Node;
 
+    /// How the function shows its frame; `None` if nobody looks.
+    fn show(&mut self, cursor: &mut Cursor<'_>) -> Option<ShowNodes>;
+    /// The address of the word that leads to the newest of the frames that are shown.
+    fn newest(&mut self, cursor: &mut Cursor<'_>) -> Node;
     /// Called before a call with this effect.
     fn before_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect);
     /// Called after a call.
@@ -125,6 +130,8 @@ pub(super) struct LinkScratch {
     args: Vec<(BlockRef, Node)>,
     /// The inputs of the call being made.
     pub(super) inputs: Vec<Node>,
+    /// The frame, if it is shown to the call being made.
+    pub(super) shown: Option<ShowNodes>,
 }
 
 /// A block of the template being linked.
@@ -232,6 +239,8 @@ impl<O: Operands> Linker<'_, O> {
                 operands.site_value(cursor, SitePlace { operand, offset, learns_slowly }, ty)
             }
             Step::Slow => return operands.slow(cursor),
+            Step::Show { call } => return self.show(call),
+            Step::Frames => operands.newest(cursor),
             Step::Write { operand, value } => {
                 return operands.write(cursor, operand, scratch.values[value as usize]);
             }
@@ -279,6 +288,8 @@ impl<O: Operands> Linker<'_, O> {
             | Step::Invoke { .. }
             | Step::Caught { .. }
             | Step::Slow
+            | Step::Show { .. }
+            | Step::Frames
             | Step::Block { .. } => unreachable!("it does not end a block"),
         }
     }
@@ -332,7 +343,7 @@ impl<O: Operands> Linker<'_, O> {
         if catches {
             values.push(cursor.failure(node));
         }
-        self.operands.after_call(&mut self.cursor, effect);
+        self.after_call(effect);
     }
 
     /// Starts a block of the template.
@@ -413,7 +424,7 @@ impl<O: Operands> Linker<'_, O> {
 
     /// Sets the inputs of the blocks' parameters to the arguments of the jumps.
     fn complete_params(&mut self) {
-        let LinkScratch { values, blocks, args, inputs } = &mut *self.scratch;
+        let LinkScratch { values, blocks, args, inputs, .. } = &mut *self.scratch;
         for block in blocks {
             for param in 0..block.params {
                 let node = values[(block.first_param + param) as usize];

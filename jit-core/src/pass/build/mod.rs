@@ -37,12 +37,15 @@ mod link;
 mod liveness;
 mod reached;
 mod registers;
+mod roots;
+mod show;
 mod stencil;
 mod values;
 
 pub use call_entry::CallEntry;
 pub use interpreted::{InterpretRequest, interpreted};
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS};
+pub use roots::{Roots, roots};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 
 use super::chaos::Chaos;
@@ -124,7 +127,8 @@ pub struct FunctionSource<'a> {
     /// The sites of its bytecodes when the compilation was asked for. `None` if code is to read them when it runs.
     pub sites: Option<&'a SiteSnapshot>,
     /// Set if other functions of bytecode call this one by their own convention, and not with a frame. It must start at its
-    /// first bytecode, and no template in it may take the frame's address (see [`Template::observes`]).
+    /// first bytecode, and no template in it may take the frame's address (see [`Template::takes_address_of_frame`]): slots of registers that
+    /// nobody reads have no value.
     pub call_entry: Option<CallEntry>,
 }
 

@@ -8,8 +8,10 @@ use super::call_entry::MISSED;
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
 use super::link::{LocalBlock, Operands, SitePlace};
+use super::show::ShowNodes;
 use super::{FunctionScratch, FunctionSource, SLOT_BYTES, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
+use crate::ir::frames::ShowPlan;
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, List, Node};
 use crate::ir::state::{FrameState, StateRegister};
@@ -134,6 +136,19 @@ impl Operands for ValueOperands<'_> {
     ) -> Node {
         let imm = self.operand(cursor.at, operand);
         self.operator(cursor, op, sig, inputs, imm)
+    }
+
+    fn show(&mut self, cursor: &mut Cursor<'_>) -> Option<ShowNodes> {
+        let ShowPlan { newest, layout, slot } = self.source.functions.show?;
+        let shown = self.slot_address(cursor, slot);
+        let [newest, layout, bytecode] =
+            [newest, layout, cursor.at as u64].map(|bits| cursor.constant(Type::I64, bits));
+        Some(ShowNodes { newest, shown, layout, bytecode })
+    }
+
+    fn newest(&mut self, cursor: &mut Cursor<'_>) -> Node {
+        let newest = self.source.functions.show.map_or(0, |plan| plan.newest);
+        cursor.constant(Type::I64, newest)
     }
 
     fn before_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect) {

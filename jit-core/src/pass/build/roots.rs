@@ -1,0 +1,311 @@
+//! Which registers of a frame are alive while it is shown: those that a collector of garbage has to see.
+//!
+//! In: the bytecode of a function. Out: for each call that observes, the registers and operand stack entries that may be read behind
+//! the call before they are written. Holds: the answer follows from the bytecode and its templates alone, so it is the same in all
+//! tiers. A register that is alive at a call is alive at all calls since it was written. So whoever writes into each frame that is
+//! shown to it what it finds there to have moved never finds anything that has moved before. A dead register may hold anything.
+//!
+//! For each template it is found once, on which operands it reads before it writes them, and which it has surely written where control
+//! leaves it. The rest is liveness, backward over the bytecode. Cost: linear in the bytecode, times the depth of its loops.
+
+use super::FunctionSource;
+use super::decode::Decoded;
+use crate::ir::bits::{BitSet, BitSets};
+use crate::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandKind, run_of};
+use crate::ir::graph::Effect;
+use crate::ir::template::{Arguments, Resume, Step, Template};
+use crate::verify::Shape;
+
+/// The registers that are alive at each call that observes.
+#[derive(Debug, Default)]
+pub struct Roots {
+    /// In order: the bytecode, the number of the call in its template, and where its registers start and end in the list.
+    calls: Vec<([u32; 2], [u32; 2])>,
+    registers: Vec<u32>,
+}
+
+impl Roots {
+    /// The registers that are alive at a call of a bytecode's template, in ascending order. Registers of the operand stack follow the
+    /// others.
+    pub fn at(&self, bytecode: u32, call: u32) -> &[u32] {
+        match self.calls.binary_search_by_key(&[bytecode, call], |(place, _)| *place) {
+            Ok(at) => {
+                let [start, end] = self.calls[at].1;
+                &self.registers[start as usize..end as usize]
+            }
+            Err(_) => &[],
+        }
+    }
+}
+
+/// The operands that are read from some place of a template on, and those that were written where control leaves it. One bit stands for
+/// each operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Onward {
+    /// Those that may be read before they are written.
+    reads: u16,
+    /// Those that are written on all ways to the next bytecode; `None` if there is no way.
+    next: Option<u16>,
+    /// The same for the bytecodes that each label names.
+    labels: [Option<u16>; MAX_OPERANDS],
+    /// The same for the bytecode itself.
+    here: Option<u16>,
+}
+
+/// What a template does with its operands.
+#[derive(Debug, Default)]
+struct OperandUse {
+    is_known: bool,
+    /// From its start.
+    start: Onward,
+    /// From behind each call that observes.
+    calls: Vec<(u16, Onward)>,
+}
+
+impl Onward {
+    fn to_next() -> Onward {
+        Onward { next: Some(0), ..Onward::default() }
+    }
+
+    fn to_label(operand: u8) -> Onward {
+        let mut onward = Onward::default();
+        onward.labels[operand as usize] = Some(0);
+        onward
+    }
+
+    fn ways(&mut self) -> impl Iterator<Item = &mut Option<u16>> {
+        let Onward { next, labels, here, .. } = self;
+        labels.iter_mut().chain([next, here])
+    }
+
+    fn or(mut self, mut other: Onward) -> Onward {
+        self.reads |= other.reads;
+        for (way, other) in core::iter::zip(self.ways(), other.ways()) {
+            *way = match (*way, *other) {
+                (Some(one), Some(other)) => Some(one & other),
+                (one, other) => one.or(other),
+            };
+        }
+        self
+    }
+
+    fn write(&mut self, operand: u8) {
+        self.reads &= !(1 << operand);
+        self.ways().flatten().for_each(|written| *written |= 1 << operand);
+    }
+
+    fn read_run(&mut self, args: Arguments) {
+        if let Arguments::Run(operand) = args {
+            self.reads |= 1 << operand;
+        }
+    }
+}
+
+impl OperandUse {
+    fn of(template: &Template) -> OperandUse {
+        let mut blocks = vec![Onward::default(); template.blocks as usize];
+        loop {
+            let mut known = OperandUse { is_known: true, ..OperandUse::default() };
+            // A block that jumps back is done again when what is known of the block there has changed.
+            if !known.follow(template, &mut blocks) {
+                // Through its address a run may be read at any time.
+                let windows = template.steps.iter().fold(0, |windows, step| match *step {
+                    Step::Window { operand } => windows | 1 << operand,
+                    _ => windows,
+                });
+                known.start.reads |= windows;
+                known.calls.iter_mut().for_each(|(_, onward)| onward.reads |= windows);
+                return known;
+            }
+        }
+    }
+
+    /// Goes through the steps from the last to the first. Returns whether more is known of a block than before.
+    fn follow(&mut self, template: &Template, blocks: &mut [Onward]) -> bool {
+        let mut has_changed = false;
+        let (mut onward, mut behind) = (Onward::to_next(), Onward::default());
+        for step in template.steps.iter().rev() {
+            match *step {
+                Step::Next | Step::Exit { to: Resume::Next } => onward = Onward::to_next(),
+                Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => {
+                    onward = Onward::to_label(operand);
+                }
+                Step::Exit { to: Resume::Here } => onward = Onward { here: Some(0), ..Onward::default() },
+                Step::Switch { operands, .. } => {
+                    let ways = operands.iter().map(|operand| Onward::to_label(*operand));
+                    onward = ways.fold(Onward::default(), Onward::or);
+                }
+                Step::Return { .. } | Step::Trap { .. } => onward = Onward::default(),
+                Step::Tail { args, .. } => {
+                    onward = Onward::default();
+                    onward.read_run(args);
+                }
+                Step::Jump { block, .. } => onward = blocks[block as usize],
+                Step::Branch { then, otherwise, .. } => {
+                    onward = blocks[then as usize].or(blocks[otherwise as usize]);
+                }
+                Step::Block { block, .. } => {
+                    has_changed |= core::mem::replace(&mut blocks[block as usize], onward) != onward;
+                }
+                Step::Write { operand, .. } => onward.write(operand),
+                Step::Read { operand, .. } => onward.reads |= 1 << operand,
+                Step::Call { effect: Effect::Observes, .. } => behind = onward,
+                Step::Invoke { args, .. } => {
+                    behind = onward;
+                    onward.read_run(args);
+                }
+                Step::Show { call } => self.add_call(call, behind),
+                _ => {}
+            }
+        }
+        self.start = onward;
+        has_changed
+    }
+
+    /// A call that stands in the body of `cached` is there once for each case.
+    fn add_call(&mut self, call: u16, onward: Onward) {
+        match self.calls.iter_mut().find(|(known, _)| *known == call) {
+            Some((_, known)) => *known = known.or(onward),
+            None => self.calls.push((call, onward)),
+        }
+    }
+}
+
+/// Finds the registers that are alive at each call that observes.
+pub fn roots(source: &FunctionSource<'_>) -> Roots {
+    let mut finder = Finder::new(source);
+    while finder.follow() {}
+    finder.find_calls()
+}
+
+struct Finder<'a> {
+    source: &'a FunctionSource<'a>,
+    code: Decoded,
+    /// By opcode.
+    uses: Vec<OperandUse>,
+    /// The bytecodes to which others jump, and the registers that are alive there.
+    targets: Vec<u32>,
+    alive_at: BitSets,
+}
+
+impl<'a> Finder<'a> {
+    fn new(source: &'a FunctionSource<'a>) -> Self {
+        let mut code = Decoded::default();
+        let mut uses: Vec<OperandUse> = source.templates.iter().map(|_| OperandUse::default()).collect();
+        for at in 0..source.code.len() {
+            let (opcode, raws) = source.code.get(at);
+            code.push(source, opcode, &raws[..source.opcodes[opcode].operands.len()]);
+            if !uses[opcode].is_known {
+                uses[opcode] = OperandUse::of(source.templates[opcode]);
+            }
+        }
+        let jumps = (0..code.len()).flat_map(|at| code.targets(source, at));
+        let mut targets: Vec<u32> = jumps.map(|to| to as u32).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        let mut alive_at = BitSets::default();
+        alive_at.reset(source.slots as usize);
+        targets.iter().for_each(|_| _ = alive_at.add());
+        Finder { source, code, uses, targets, alive_at }
+    }
+
+    /// Goes through the bytecodes from the last to the first. Returns whether more registers are known to be alive than before.
+    fn follow(&mut self) -> bool {
+        let mut has_changed = false;
+        let mut alive = BitSet::new(self.source.slots as usize);
+        for at in (0..self.code.len()).rev() {
+            if self.is_reached(at) {
+                let start = self.uses[self.code.opcode(at)].start;
+                alive = self.alive(at, &start, &alive, None);
+            } else {
+                alive.clear();
+            }
+            if let Ok(target) = self.targets.binary_search(&(at as u32)) {
+                has_changed |= self.alive_at.set_mut(target).unite(&alive);
+            }
+        }
+        has_changed
+    }
+
+    /// The same once more, for the calls.
+    fn find_calls(self) -> Roots {
+        let mut found = Vec::new();
+        let mut alive = BitSet::new(self.source.slots as usize);
+        for at in (0..self.code.len()).rev() {
+            if !self.is_reached(at) {
+                alive.clear();
+                continue;
+            }
+            let OperandUse { start, calls, .. } = &self.uses[self.code.opcode(at)];
+            let before = self.alive(at, start, &alive, None);
+            for (call, onward) in calls {
+                found.push(([at as u32, *call as u32], self.alive(at, onward, &alive, Some(&before))));
+            }
+            alive = before;
+        }
+        found.sort_unstable_by_key(|(place, _)| *place);
+        let mut roots = Roots::default();
+        for (place, alive) in found {
+            let start = roots.registers.len() as u32;
+            roots.registers.extend(alive.iter().map(|register| register as u32));
+            roots.calls.push((place, [start, roots.registers.len() as u32]));
+        }
+        roots
+    }
+
+    fn is_reached(&self, at: usize) -> bool {
+        self.source.depths.get(at) != Some(&Shape::UNREACHED)
+    }
+
+    /// The registers that are alive in a bytecode, `onward` from some place in its template. `next` are those that are alive at the
+    /// next bytecode, `here` those at its own start.
+    fn alive(&self, at: usize, onward: &Onward, next: &BitSet, here: Option<&BitSet>) -> BitSet {
+        let mut alive = BitSet::new(self.source.slots as usize);
+        let mut arrive = |from: crate::ir::bits::Bits<'_>, written: u16| {
+            let mut from_there = BitSet::new(self.source.slots as usize);
+            from_there.unite(&from);
+            self.each_register(at, written, |register| from_there.remove(register));
+            alive.unite(&from_there);
+        };
+        if let Some(written) = onward.next {
+            arrive(next.view(), written);
+        }
+        if let (Some(written), Some(here)) = (onward.here, here) {
+            arrive(here.view(), written);
+        }
+        let opcode = &self.source.opcodes[self.code.opcode(at)];
+        for (operand, written) in onward.labels.iter().enumerate() {
+            let Some(written) = *written else { continue };
+            for to in self.labels(at, opcode, operand) {
+                let target = self.targets.binary_search(&to).expect("it is the target of a jump");
+                arrive(self.alive_at.set(target), written);
+            }
+        }
+        self.each_register(at, onward.reads, |register| _ = alive.insert(register));
+        alive
+    }
+
+    /// The bytecodes that a label, or a list of labels, names.
+    fn labels(&self, at: usize, opcode: &OpcodeInfo, operand: usize) -> Vec<u32> {
+        let raw = self.code.operands(at)[operand];
+        match opcode.operands[operand].kind {
+            OperandKind::Labels => self.source.labels[run_of(raw)].to_vec(),
+            _ => vec![raw as u32],
+        }
+    }
+
+    /// Visits the registers of these operands.
+    fn each_register(&self, at: usize, operands: u16, mut visit: impl FnMut(usize)) {
+        let infos = self.source.opcodes[self.code.opcode(at)].operands;
+        for (operand, (info, &raw)) in core::iter::zip(infos, self.code.operands(at)).enumerate() {
+            if operands & 1 << operand == 0 {
+                continue;
+            }
+            match info.kind {
+                OperandKind::Regs | OperandKind::RegsMut => run_of(raw).for_each(&mut visit),
+                OperandKind::Label | OperandKind::Labels | OperandKind::Imm | OperandKind::Site => {}
+                _ => visit(raw as usize),
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Frames that are shown to calls which observe: see [`crate::ir::frames`].
+//!
+//! In: a call that observes. Out: stores in front of it that put the frame into the list, and behind it one that takes it out.
+
+use super::cursor::Cursor;
+use super::link::{Linker, Operands};
+use crate::ir::frames::ShownFrame;
+use crate::ir::graph::Effect;
+use crate::ir::index::Node;
+use crate::vocab::Type;
+
+/// How a function shows its frame, as values of the code.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShowNodes {
+    /// The address of the word that leads to the newest of the frames that are shown.
+    pub(super) newest: Node,
+    /// The address of the [`ShownFrame`].
+    pub(super) shown: Node,
+    pub(super) layout: Node,
+    /// The number of the bytecode, in 64 bits.
+    pub(super) bytecode: Node,
+}
+
+impl<O: Operands> Linker<'_, O> {
+    /// Shows the frame to the call that follows.
+    pub(super) fn show(&mut self, call: u16) {
+        let Linker { cursor, operands, scratch, .. } = self;
+        scratch.shown = operands.show(cursor);
+        let Some(ShowNodes { newest, shown, layout, bytecode }) = scratch.shown else { return };
+        let before = cursor.load(Type::I64, newest);
+        store(cursor, shown, ShownFrame::BEFORE, before);
+        store(cursor, shown, ShownFrame::LAYOUT, layout);
+        // Most templates have one such call: then this writes both numbers.
+        store(cursor, shown, ShownFrame::BYTECODE, bytecode);
+        if call > 0 {
+            let call = cursor.constant(Type::I32, call as u64);
+            store(cursor, shown, ShownFrame::CALL, call);
+        }
+        cursor.store(newest, shown);
+    }
+
+    /// Called behind a call: hides the frame again.
+    pub(super) fn after_call(&mut self, effect: Effect) {
+        let Linker { cursor, operands, scratch, .. } = self;
+        operands.after_call(cursor, effect);
+        if let Some(ShowNodes { newest, shown, .. }) = scratch.shown.take() {
+            let before = cursor.load(Type::I64, shown);
+            cursor.store(newest, before);
+        }
+    }
+}
+
+fn store(cursor: &mut Cursor<'_>, shown: Node, offset: u64, value: Node) {
+    let address = cursor.address(shown, offset);
+    cursor.store(address, value);
+}

@@ -1,0 +1,142 @@
+//! What a frame says of its function when it is shown.
+//!
+//! In: a function some of whose calls observe. Out: a [`FrameLayout`], whose address the frames of the function have: the function's
+//! number, where in a frame it is shown, and which registers are alive at each of those calls. The last is found when somebody asks
+//! for the first time.
+
+use azulejo_core::ir::bytecode::{Bytecode, MAX_OPERANDS, Raw};
+use azulejo_core::ir::frames::{SHOWN_SLOTS, ShowPlan};
+use azulejo_core::pass::build::{FunctionSource, Instructions, Linkage, Roots, roots};
+use azulejo_core::verify::Shape;
+use azulejo_core::vocab::Vocabulary;
+use std::cell::OnceCell;
+use std::fmt;
+use std::slice;
+
+/// Whether functions are to show their frames, and as which function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Showing {
+    /// The address of the word that leads to the newest of the frames that are shown.
+    pub(crate) newest: u64,
+    /// The function's number.
+    pub(crate) function: u32,
+}
+
+/// What is known of the frames of a function. It does not move, since frames have its address.
+pub(crate) struct FrameLayout {
+    function: u32,
+    /// The first of the slots in which a frame is shown. The registers and the operand stack are below it.
+    slot: u32,
+    roots: OnceCell<Roots>,
+    code: Box<dyn HasRoots>,
+}
+
+impl fmt::Debug for FrameLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrameLayout").field("function", &self.function).finish_non_exhaustive()
+    }
+}
+
+/// Bytecode of any type.
+trait HasRoots {
+    /// # Safety
+    ///
+    /// The bytecode must still exist.
+    unsafe fn roots(&self) -> Roots;
+}
+
+/// The bytecode of a function. The lists belong to the function's body, and nobody changes them.
+struct Bytecodes<B> {
+    ops: *const B,
+    len: usize,
+    labels: (*const u32, usize),
+    depths: (*const u32, usize),
+    registers: u32,
+    slots: u32,
+}
+
+impl<B: Bytecode> Instructions for Bytecodes<B> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]) {
+        // SAFETY: the bytecode exists, as whoever asks for the roots promises.
+        let ops = unsafe { slice::from_raw_parts(self.ops, self.len) };
+        (ops[at].opcode(), ops[at].operands())
+    }
+}
+
+impl<B: Bytecode> HasRoots for Bytecodes<B> {
+    unsafe fn roots(&self) -> Roots {
+        // SAFETY: the caller guarantees that they exist.
+        let [labels, depths] =
+            [self.labels, self.depths].map(|(first, len)| unsafe { slice::from_raw_parts(first, len) });
+        roots(&FunctionSource {
+            vocab: Vocabulary { extra: B::OPERATORS },
+            opcodes: B::OPCODES,
+            templates: B::templates(),
+            code: self,
+            labels,
+            locals: self.registers,
+            slots: self.slots,
+            depths,
+            entry: 0,
+            arguments: None,
+            functions: Linkage::default(),
+            slow_paths: None,
+            sites: None,
+            missing: 0,
+            drops_surplus: false,
+            call_entry: None,
+        })
+    }
+}
+
+impl FrameLayout {
+    /// The layout of a function with these bytecodes, whose frames get room to be shown in.
+    pub(crate) fn new<B: Bytecode>(
+        function: u32,
+        (ops, labels): (&[B], &[u32]),
+        registers: u32,
+        shape: &mut Shape,
+    ) -> Box<FrameLayout> {
+        let slot = shape.slots;
+        shape.slots += SHOWN_SLOTS;
+        let code = Bytecodes {
+            ops: ops.as_ptr(),
+            len: ops.len(),
+            labels: (labels.as_ptr(), labels.len()),
+            depths: (shape.depths.as_ptr(), shape.depths.len()),
+            registers,
+            slots: slot,
+        };
+        Box::new(FrameLayout { function, slot, roots: OnceCell::new(), code: Box::new(code) })
+    }
+
+    /// How the function shows its frames in the list to which this word leads.
+    pub(crate) fn plan(&self, newest: u64) -> ShowPlan {
+        ShowPlan { newest, layout: std::ptr::from_ref(self).expose_provenance() as u64, slot: self.slot }
+    }
+
+    /// The function's number.
+    pub(crate) fn function(&self) -> u32 {
+        self.function
+    }
+
+    /// The first of the slots in which a frame is shown.
+    pub(crate) fn slot(&self) -> u32 {
+        self.slot
+    }
+
+    /// The registers that are alive at a call of a bytecode.
+    ///
+    /// # Safety
+    ///
+    /// The function's body must exist. Whoever finds the layout by a frame knows that.
+    pub(crate) unsafe fn roots_at(&self, bytecode: u32, call: u32) -> &[u32] {
+        // SAFETY: the caller guarantees it.
+        let roots = self.roots.get_or_init(|| unsafe { self.code.roots() });
+        roots.at(bytecode, call)
+    }
+}
