@@ -3,9 +3,11 @@
 // The first definition of a link wins, so these make the README's links lead to the package's files.
 //! [book]: https://docs.rs/crate/azulejo/latest/source/docs/README.md
 //! [debugging]: https://docs.rs/crate/azulejo/latest/source/docs/book/debugging.md
+//! [dynamic]: https://docs.rs/crate/azulejo/latest/source/docs/book/dynamic-language.md
 //! [first]: https://docs.rs/crate/azulejo/latest/source/docs/book/first-vm.md
 //! [map]: https://docs.rs/crate/azulejo/latest/source/docs/ARCHITECTURE.md
 //! [operators]: https://docs.rs/crate/azulejo/latest/source/docs/adding-an-operator.md
+//! [performance]: https://docs.rs/crate/azulejo/latest/source/docs/PERFORMANCE.md
 //! [templates]: https://docs.rs/crate/azulejo/latest/source/docs/templates.md
 //!
 #![doc = include_str!("../README.md")]
@@ -33,7 +35,7 @@ pub mod rules;
 
 pub use azulejo_core::error::{Error, Unsupported};
 pub use azulejo_core::ir::bytecode::{
-    Bytecode, Callee, Cases, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo,
+    Bytecode, Callable, Cases, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo,
     OperandKind, Out, Pop, Push, Raw, Regs, RegsMut, Site,
 };
 // Generated code implements these traits; rustc's messages name them by these paths.

@@ -63,7 +63,7 @@ pub use value::{Args, Slot};
 
 use crate::inside::{Counts, Inside};
 use crate::{Error, Unsupported};
-use azulejo_core::ir::bytecode::{Bytecode, Callee};
+use azulejo_core::ir::bytecode::{Bytecode, Callable};
 use background::Background;
 use frame_stacks::FrameStacks;
 use function::{Body, Function, Retired};
@@ -308,11 +308,11 @@ impl<B: Bytecode> Engine<B> {
     ///
     /// ```
     /// # use azulejo::prelude::*;
-    /// use azulejo::Callee;
+    /// use azulejo::Callable;
     ///
     /// #[derive(Bytecode, Clone, Copy, Debug)]
     /// enum Op {
-    ///     Call { dst: Out<i64>, function: In<*const Callee>, a: In<i64> },
+    ///     Call { dst: Out<i64>, function: In<*const Callable>, a: In<i64> },
     ///     Double { dst: Out<i64>, a: In<i64> },
     ///     Return { a: In<i64> },
     /// }
@@ -328,10 +328,10 @@ impl<B: Bytecode> Engine<B> {
     /// let double = engine.define("double", vec![Op::Double { dst: a, a: 0.into() }, Op::Return { a: 0.into() }], 1)?;
     /// let call = vec![Op::Call { dst: b, function: 0.into(), a: 1.into() }, Op::Return { a: 1.into() }];
     /// let call = engine.define("call", call, 2)?;
-    /// assert_eq!(engine.call(call, &mut (), (engine.callee(double)?, 21i64)), Ok(42i64));
+    /// assert_eq!(engine.call(call, &mut (), (engine.callable(double)?, 21i64)), Ok(42i64));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn callee(&self, function: FunctionId) -> Result<*const Callee, Error> {
+    pub fn callable(&self, function: FunctionId) -> Result<*const Callable, Error> {
         self.known(function)?;
         Ok(self.links.borrow().callee(function.0))
     }

@@ -18,7 +18,7 @@ use super::stack::TakenFrame;
 use super::tiers::Tier;
 use super::{Args, Engine, FunctionId};
 use crate::Error;
-use azulejo_core::ir::bytecode::{Bytecode, Callee, Flow, Functions};
+use azulejo_core::ir::bytecode::{Bytecode, Callable, Flow, Functions};
 use azulejo_core::vocab::Trap;
 use std::cell::RefCell;
 
@@ -42,7 +42,7 @@ struct Calls<'a, B: Bytecode> {
 }
 
 impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
-    unsafe fn number(&self, callee: *const Callee) -> u32 {
+    unsafe fn number(&self, callee: *const Callable) -> u32 {
         // SAFETY: the caller guarantees that it is the address of a function.
         unsafe { Links::number(callee) }
     }

@@ -43,7 +43,7 @@ impl Definer<'_> {
     fn add(&mut self, name: &str, function: Written) -> u64 {
         let id = self.engine.define(name, function.code, function.registers).expect("the code is right");
         self.functions.push(id);
-        self.engine.callee(id).expect("it was defined").expose_provenance() as u64
+        self.engine.callable(id).expect("it was defined").expose_provenance() as u64
     }
 }
 

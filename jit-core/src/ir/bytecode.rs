@@ -51,10 +51,15 @@ pub enum Flow {
     Tail,
 }
 
-/// What the address of a function is the address of. It is how templates call a function without looking up its number.
+/// A function, to which an address leads: so templates call it without looking up its number.
+///
+/// ```
+/// // There is nothing to read at the address: it is passed on, and called.
+/// assert_eq!(size_of::<azulejo_core::ir::bytecode::Callable>(), 0);
+/// ```
 #[derive(Debug)]
 #[repr(C)]
-pub struct Callee {
+pub struct Callable {
     opaque: [u8; 0],
 }
 
@@ -65,7 +70,7 @@ pub trait Functions<C> {
     /// # Safety
     ///
     /// The address must be that of one of these functions.
-    unsafe fn number(&self, callee: *const Callee) -> u32;
+    unsafe fn number(&self, callee: *const Callable) -> u32;
     /// Runs a function to its end with these bits in its first VM registers. Returns the bits of its result.
     fn invoke(&self, context: *mut C, function: u32, args: &[u64]) -> Result<u64, Trap>;
     /// Called with the trap of a function that has failed, if its caller goes on. Returns the trap's code, or the trap with which the
@@ -80,7 +85,7 @@ pub trait Functions<C> {
 pub struct NoFunctions;
 
 impl<C> Functions<C> for NoFunctions {
-    unsafe fn number(&self, _: *const Callee) -> u32 {
+    unsafe fn number(&self, _: *const Callable) -> u32 {
         u32::MAX
     }
 

@@ -8,7 +8,7 @@ pub(crate) use azulejo_code::call::Remote;
 use azulejo_code::call::{CallCell, Host, HostFunctions, Outcome, SavedTailCall};
 use azulejo_code::emit::Backend;
 pub(crate) use azulejo_code::memory::near::Word;
-use azulejo_core::ir::bytecode::Callee;
+use azulejo_core::ir::bytecode::Callable;
 use azulejo_core::pass::build::{CellTable, Linkage};
 use azulejo_core::vocab::Trap;
 use std::cell::{RefCell, UnsafeCell};
@@ -128,8 +128,8 @@ impl Links {
     }
 
     /// The address by which templates call a function: that of its call cell.
-    pub(crate) fn callee(&self, number: u32) -> *const Callee {
-        let callee = std::ptr::from_ref(self.cell(number)).cast::<Callee>();
+    pub(crate) fn callee(&self, number: u32) -> *const Callable {
+        let callee = std::ptr::from_ref(self.cell(number)).cast::<Callable>();
         callee.expose_provenance();
         callee
     }
@@ -139,7 +139,7 @@ impl Links {
     /// # Safety
     ///
     /// It must come from [`callee`](Self::callee) of an engine that exists.
-    pub(crate) unsafe fn number(callee: *const Callee) -> u32 {
+    pub(crate) unsafe fn number(callee: *const Callable) -> u32 {
         // SAFETY: the caller guarantees that it is a call cell; it lives as long as the engine.
         unsafe { &*callee.cast::<CallCell>() }.function()
     }

@@ -6,7 +6,7 @@
 use crate::machine::Vm;
 use crate::program::Program;
 use crate::run::{End, Verified, resume};
-use azulejo::__private::core::ir::bytecode::{Callee, Functions};
+use azulejo::__private::core::ir::bytecode::{Callable, Functions};
 use azulejo::Trap;
 use azulejo::x64::call::{CallCell, Host, HostFunctions, Outcome, UnresolvedCall};
 use azulejo_code::Machine;
@@ -51,7 +51,7 @@ pub fn library() -> &'static Library {
 }
 
 impl Functions<Vm> for Library {
-    unsafe fn number(&self, callee: *const Callee) -> u32 {
+    unsafe fn number(&self, callee: *const Callable) -> u32 {
         // SAFETY: the caller guarantees that it is a call cell, and call cells stay.
         unsafe { &*callee.cast::<CallCell>() }.function()
     }

@@ -2,13 +2,13 @@
 //! failures are values.
 
 use azulejo::prelude::*;
-use azulejo::{Callee, Error};
+use azulejo::{Callable, Error};
 
 /// A closure of some language: what it calls, and what it has captured.
 #[repr(C)]
 #[derive(Fields)]
 struct Closure {
-    function: *const Callee,
+    function: *const Callable,
     captured: i64,
 }
 
@@ -75,7 +75,7 @@ fn closures_are_called() {
     for engine in engines() {
         let defined = define(&engine);
         let closures = defined
-            .map(|function| Closure { function: engine.callee(function).expect("it exists"), captured: 5 });
+            .map(|function| Closure { function: engine.callable(function).expect("it exists"), captured: 5 });
         let [first, second, a, sum] = [0, 1, 2, 3];
         // Adds up what both give for the numbers from zero on.
         let code = vec![
@@ -100,9 +100,9 @@ fn closures_are_called() {
 fn addresses_are_numbers_and_constants_too() {
     for engine in engines() {
         let [add, _] = define(&engine);
-        let callee = engine.callee(add).expect("it exists");
-        let closure = Closure { function: callee, captured: 7 };
-        let address = callee.expose_provenance();
+        let callable = engine.callable(add).expect("it exists");
+        let closure = Closure { function: callable, captured: 7 };
+        let address = callable.expose_provenance();
         let code = vec![
             Op::CallKnown { dst: 3.into(), function: Imm(address as u64), args: Regs { first: 0, count: 2 } },
             Op::CallBits { dst: 4.into(), function: 2.into(), a: 0.into() },
@@ -122,7 +122,7 @@ fn addresses_are_numbers_and_constants_too() {
 fn calls_end_callers_and_fail() {
     for engine in engines() {
         let [_, divide] = define(&engine);
-        let closure = Closure { function: engine.callee(divide).expect("it exists"), captured: -3 };
+        let closure = Closure { function: engine.callable(divide).expect("it exists"), captured: -3 };
         let tail = vec![Op::Tail { closure: 0.into(), a: 1.into() }];
         let tail = engine.define("tail", tail, 2).expect("the code is right");
         let attempt = |dst| Op::Attempt { dst, closure: 0.into(), a: 1.into() };
@@ -140,7 +140,7 @@ fn calls_end_callers_and_fail() {
             assert_eq!(engine.call(attempt, &mut (), given(3)), Ok(Trap::DivideByZero.code() as i64));
         }
         engine.remove(divide).expect("it exists");
-        assert_eq!(engine.callee(divide), Err(Error::Removed));
+        assert_eq!(engine.callable(divide), Err(Error::Removed));
         assert_eq!(engine.call(attempt, &mut (), given(13)), Ok(Trap::BadCall.code() as i64));
         let failed = engine.call::<_, i64>(call, &mut (), given(13));
         assert_eq!(failed, Err(Error::Trap { trap: Trap::BadCall, at: 0 }));
