@@ -4,6 +4,7 @@
 
 use crate::inside::Watch;
 use azulejo_core::error::{Error, Unsupported};
+use azulejo_core::ir::bytecode::Callable;
 use azulejo_core::ir::interpreted::{Record, RecordParts};
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify;
@@ -218,6 +219,9 @@ impl Compiled {
 pub(crate) struct Links {
     /// The function of the pending tail call, and its arguments.
     next: RefCell<(u32, Vec<u64>)>,
+    /// The number of each function, at the address by which templates call it.
+    #[allow(clippy::vec_box, reason = "templates have the numbers' addresses")]
+    numbers: Vec<Box<u32>>,
     remote: Remote,
     /// Whether a failure that was noted has gone no further.
     has_caught: Cell<bool>,
@@ -260,7 +264,20 @@ impl Remote {
 }
 
 impl Links {
-    pub(crate) fn add(&mut self) {}
+    pub(crate) fn add(&mut self) {
+        self.numbers.push(Box::new(self.numbers.len() as u32));
+    }
+
+    pub(crate) fn callee(&self, number: u32) -> *const Callable {
+        let callee = std::ptr::from_ref(&*self.numbers[number as usize]).cast::<Callable>();
+        callee.expose_provenance();
+        callee
+    }
+
+    pub(crate) unsafe fn number(callee: *const Callable) -> u32 {
+        // SAFETY: the caller guarantees that it is the address of a function; it lives as long as the engine.
+        unsafe { *callee.cast::<u32>() }
+    }
 
     pub(crate) fn begin(&self, _: *const (), _: usize) {}
 
