@@ -132,15 +132,52 @@ macro_rules! drop_frame {
     };
 }
 
-/// Takes a call with arguments in registers and on the stack.
-#[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn call() {
-    core::arch::naked_asm!(
-        ".cfi_startproc",
-        "mov r11, [rsi + {record}]",
-        "cmp rax, [r11 + {most_arguments}]",
-        "ja {refused}",
-        start!(),
+/// A stub that takes calls: `counted` is the register with the number of arguments, and the lines store them in the slots, after
+/// which `rax` is their number. What it refuses goes to another stub.
+macro_rules! takes_calls {
+    ($(#[$doc:meta])* $name:ident, $counted:literal, [$($line:literal),*], $refused:ident $(, registers = $registers:expr)?) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        unsafe extern "sysv64-unwind" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "mov r11, [rsi + {record}]",
+                concat!("cmp ", $counted, ", [r11 + {most_arguments}]"),
+                "ja {refused}",
+                start!(),
+                $($line,)*
+                enter!(),
+                ".cfi_endproc",
+                record = const CallCell::RECORD,
+                host = const CallCell::HOST,
+                lowest = const Host::LOWEST,
+                most_arguments = const Record::MOST_ARGUMENTS,
+                budget = const Record::BUDGET,
+                frame_bytes = const Record::FRAME_BYTES,
+                slots = const Record::SLOTS,
+                missing = const Record::MISSING,
+                may_miss = const Record::MAY_MISS,
+                code = const Record::CODE,
+                mask = const Record::MASK,
+                kept = const Record::KEPT,
+                start = const Record::START,
+                $(registers = const $registers,)?
+                cell = const PLACES[0],
+                context = const PLACES[1],
+                saved = const SAVED,
+                words = const WORDS,
+                room = const ROOM,
+                overflow = const Trap::StackOverflow.code(),
+                refused = sym $refused,
+            )
+        }
+    };
+}
+
+takes_calls! {
+    /// Takes a call with arguments in registers and on the stack.
+    call, "rax",
+    [
         "mov [rbx], rdx",
         "mov [rbx + 8], rcx",
         "mov [rbx + 16], r8",
@@ -155,42 +192,15 @@ unsafe extern "sysv64-unwind" fn call() {
         "mov [rbx + rcx * 8], rdx",
         "inc rcx",
         "cmp rcx, rax",
-        "jb 7b",
-        enter!(),
-        ".cfi_endproc",
-        record = const CallCell::RECORD,
-        host = const CallCell::HOST,
-        lowest = const Host::LOWEST,
-        most_arguments = const Record::MOST_ARGUMENTS,
-        budget = const Record::BUDGET,
-        frame_bytes = const Record::FRAME_BYTES,
-        slots = const Record::SLOTS,
-        missing = const Record::MISSING,
-        may_miss = const Record::MAY_MISS,
-        code = const Record::CODE,
-        mask = const Record::MASK,
-        kept = const Record::KEPT,
-        start = const Record::START,
-        registers = const REGISTER_ARGUMENTS,
-        cell = const PLACES[0],
-        context = const PLACES[1],
-        saved = const SAVED,
-        words = const WORDS,
-        room = const ROOM,
-        overflow = const Trap::StackOverflow.code(),
-        refused = sym resolve,
-    )
+        "jb 7b"
+    ],
+    resolve, registers = REGISTER_ARGUMENTS
 }
 
-/// Takes a call with `rcx` arguments at the address in `rdx`.
-#[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn call_from_memory() {
-    core::arch::naked_asm!(
-        ".cfi_startproc",
-        "mov r11, [rsi + {record}]",
-        "cmp rcx, [r11 + {most_arguments}]",
-        "ja {refused}",
-        start!(),
+takes_calls! {
+    /// Takes a call with `rcx` arguments at the address in `rdx`.
+    call_from_memory, "rcx",
+    [
         "xor eax, eax",
         "cmp rax, rcx",
         "jae 4f",
@@ -199,30 +209,9 @@ unsafe extern "sysv64-unwind" fn call_from_memory() {
         "mov [rbx + rax * 8], r8",
         "inc rax",
         "cmp rax, rcx",
-        "jb 7b",
-        enter!(),
-        ".cfi_endproc",
-        record = const CallCell::RECORD,
-        host = const CallCell::HOST,
-        lowest = const Host::LOWEST,
-        most_arguments = const Record::MOST_ARGUMENTS,
-        budget = const Record::BUDGET,
-        frame_bytes = const Record::FRAME_BYTES,
-        slots = const Record::SLOTS,
-        missing = const Record::MISSING,
-        may_miss = const Record::MAY_MISS,
-        code = const Record::CODE,
-        mask = const Record::MASK,
-        kept = const Record::KEPT,
-        start = const Record::START,
-        cell = const PLACES[0],
-        context = const PLACES[1],
-        saved = const SAVED,
-        words = const WORDS,
-        room = const ROOM,
-        overflow = const Trap::StackOverflow.code(),
-        refused = sym unpack,
-    )
+        "jb 7b"
+    ],
+    unpack
 }
 
 /// Sets `rdx` to the number of the bytecode whose address it holds.

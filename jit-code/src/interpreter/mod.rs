@@ -22,9 +22,9 @@ use azulejo_core::ir::bytecode::{Bytecode, OperandKind};
 use azulejo_core::ir::frames::ShowPlan;
 use azulejo_core::ir::interpreted::{Dispatch, Record, RecordParts, inverse};
 use azulejo_core::ir::status::Left;
-use azulejo_core::pass::Target;
 use azulejo_core::pass::build::Linkage;
 use azulejo_core::pass::rewrite::Matcher;
+use azulejo_core::pass::{Observer, Target};
 use azulejo_core::target::RegisterFile;
 use azulejo_core::vocab::Trap;
 use core::marker::PhantomData;
@@ -171,6 +171,13 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     pub fn prepare_all(&self) -> usize {
         let mut maker = self.maker();
         (0..B::OPCODES.len()).filter(|opcode| !maker.make(*opcode)).count()
+    }
+
+    /// Shows how the code of all opcodes is made, whether or not it has been. Nothing is put into memory.
+    pub fn show_all(&self, observer: &mut dyn Observer) {
+        let mut maker = self.maker();
+        // What cannot be expressed has stages, too.
+        (0..B::OPCODES.len()).for_each(|opcode| _ = maker.emit(opcode, observer));
     }
 
     fn maker(&self) -> opcodes::Maker<B, M> {

@@ -21,7 +21,7 @@ use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind};
 use azulejo_core::ir::interpreted::Dispatch;
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{InterpretRequest, Linkage};
-use azulejo_core::pass::{Blind, Compilation, Target};
+use azulejo_core::pass::{Blind, Compilation, Observer, Target};
 use azulejo_core::vocab::Vocabulary;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
@@ -183,7 +183,7 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
     pub(super) fn make(&mut self, opcode: usize) -> bool {
         let OpcodeSet { known, table, unmade, .. } = self.opcodes;
         if !self.opcodes.is_known(opcode) {
-            if self.emit(opcode).is_ok() {
+            if self.emit(opcode, &mut Blind).is_ok() {
                 self.install(opcode);
             }
             known[opcode].store(true, Release);
@@ -194,7 +194,7 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
     /// Emits an opcode's code. An opcode whose template uses an operand in a way that no code can express has none.
     #[cold]
     #[inline(never)]
-    fn emit(&mut self, opcode: usize) -> Result<(), Error> {
+    pub(super) fn emit(&mut self, opcode: usize, observer: &mut dyn Observer) -> Result<(), Error> {
         let info = &B::OPCODES[opcode];
         let request = InterpretRequest {
             vocab: Vocabulary { extra: B::OPERATORS },
@@ -207,7 +207,7 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
             functions: self.functions,
         };
         let Maker { compilation, emission, code, target, choice, opcodes, .. } = self;
-        compilation.interpreted(&request, target, &mut Blind)?;
+        compilation.interpreted(&request, target, observer)?;
         let Compilation { tiles, assignment, .. } = &**compilation;
         if emit::slot_offset(tiles.out_args, assignment.slots) > ROOM {
             return Err(Error::FrameTooLarge { bytes: ROOM as usize });

@@ -287,6 +287,15 @@ impl<M: Subject> Default for RigOn<M> {
     }
 }
 
+impl<M: Subject> RigOn<M> {
+    /// Records the tiles of opcodes that machine code interprets, whose code is made once in a process, while nobody looks.
+    pub fn look_at_interpreters(&mut self) {
+        for way in M::WAYS.iter().filter(|way| way.is_interpreted) {
+            way.interpreter::<M>().show_all(&mut self.tiles);
+        }
+    }
+}
+
 fn compiler<M: Subject>(way: &Way) -> Compiler<M> {
     let features = if way.has_features { M::features() } else { 0 };
     let compiler =

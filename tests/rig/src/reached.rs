@@ -8,7 +8,7 @@ use azulejo_core::ir::index::Node;
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::rewrite::Case;
 use azulejo_core::pass::{Observer, Target};
-use azulejo_core::vocab::Op;
+use azulejo_core::vocab::{Op, Props};
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
@@ -19,6 +19,8 @@ pub struct Reached {
     tables: &'static TileSet,
     /// By number.
     is_reached: Vec<bool>,
+    /// By number: whether the tile is never chosen for an instruction of its own, since calls write such a result with their first.
+    is_of_calls: Vec<bool>,
 }
 
 impl Observer for Reached {
@@ -34,18 +36,28 @@ impl Observer for Reached {
 impl Reached {
     /// Nothing of these tiles yet.
     pub(crate) fn of(tables: &'static TileSet) -> Reached {
-        Reached { tables, is_reached: vec![false; tables.tiles.len()] }
+        let is_second = |pattern: &str| {
+            let name = pattern.trim_start_matches('(').split(['.', ' ', ')']).next().unwrap_or_default();
+            let op = tables.vocab.find(name);
+            op.is_some_and(|op| tables.vocab.info(op).props.contains(Props::SECOND))
+        };
+        Reached {
+            tables,
+            is_reached: vec![false; tables.tiles.len()],
+            is_of_calls: tables.tiles.iter().map(|tile| is_second(tile.pattern)).collect(),
+        }
     }
 
     /// How many tiles were chosen, of how many.
     pub fn count(&self) -> (usize, usize) {
-        (self.is_reached.iter().filter(|reached| **reached).count(), self.is_reached.len())
+        let is_reached = self.is_reached.iter().filter(|reached| **reached).count();
+        (is_reached, self.is_of_calls.iter().filter(|of_calls| !**of_calls).count())
     }
 
     /// The tiles that were never chosen.
     pub fn never(&self) -> Vec<&'static str> {
-        let all = std::iter::zip(self.tables.tiles, &self.is_reached);
-        all.filter(|(_, reached)| !**reached).map(|(tile, _)| tile.name).collect()
+        let is_missed = |at: &usize| !self.is_reached[*at] && !self.is_of_calls[*at];
+        (0..self.is_reached.len()).filter(is_missed).map(|at| self.tables.tiles[at].name).collect()
     }
 }
 

@@ -69,6 +69,7 @@ pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> 
         }
         done += 1;
     }
+    rig.look_at_interpreters();
     let ((tiles, all_tiles), (rules, all_rules)) = (rig.tiles.count(), reached::rules_applied());
     for (what, names) in [("tile", rig.tiles.never()), ("rule", reached::rules_never_applied())] {
         names.iter().for_each(|name| println!("{what} not reached: {name}"));
