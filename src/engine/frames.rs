@@ -14,6 +14,7 @@ use super::native::Word;
 use super::{Engine, FunctionId};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::frames::ShownFrame;
+use azulejo_core::ir::template::Template;
 use azulejo_core::native::{Call, Passed, access, kind};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -29,8 +30,7 @@ pub(super) struct ShownList(Box<Word>);
 impl ShownList {
     /// The list, if some template of a bytecode type passes frames to a function.
     pub(super) fn of<B: Bytecode>() -> Option<ShownList> {
-        let takes_frames = B::templates().iter().any(|template| template.takes_frames());
-        takes_frames.then(|| ShownList(Box::new(Word::new())))
+        Template::any_takes_frames(B::templates()).then(|| ShownList(Box::new(Word::new())))
     }
 
     fn address(&self) -> u64 {

@@ -13,6 +13,7 @@ use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::CodeMemory;
 use crate::emit::{Backend, BaselineFrame, Frame, OwnFrame};
 use crate::faults::{Guarded, Registered};
+use crate::field::Field;
 use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;
 use azulejo_core::error::Error;
@@ -290,32 +291,29 @@ impl<M: Backend> Filler<'_, M> {
     /// Copies a cold part, and fills the remaining holes.
     #[inline(always)]
     fn patch(&mut self, placed: &Placed<'_>) {
-        let Placed { here, stencil, hot, cold, .. } = *placed;
+        let Placed { here, stencil, cold, .. } = *placed;
         let from = stencil.cold.of(&self.packed.bytes).as_chunks::<CHUNK>().0;
         let to = self.bytes[cold..][..stencil.cold.len as usize].as_chunks_mut::<CHUNK>().0;
         to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
         let bases = self.link_bases(placed);
         for Link { at, part, to, add } in stencil.links.of(&self.packed.links) {
             let number = bases[*to as usize].wrapping_add(*add);
+            debug_assert!(!to.is_distance() || Field::WORD.fits(number as i64), "{to:?}: {number}");
             self.put(placed.part(*part) + *at as usize, (number as u32).to_le_bytes());
         }
         for Patch { part, at, field, base, what } in stencil.patches.of(&self.packed.patches) {
             let place = placed.part(*part) + *at as usize;
-            let number = 'number: {
-                let to = match *what {
+            let number = match *what {
+                What::Label(label) => {
                     // SAFETY: the word belongs to this bytecode's opcode, and it is a field, as labels are.
-                    What::Label(label) => self.start(unsafe { label.read::<false>(here) } as usize),
-                    What::Next => hot + stencil.hot as usize,
-                    What::Out => self.at.epilogue,
-                    What::Left => self.at.epilogue + self.around.frame.left,
-                    What::In(part, at) => placed.part(part) + at as usize,
-                    What::Address(address) => (address as usize).wrapping_sub(self.address),
-                    What::Value(ref hole, operand) => break 'number self.value(placed, hole, operand),
-                };
-                let distance = to.wrapping_sub(place + *base as usize) as u64;
-                debug_assert!(field.fits(distance as i64), "{what:?}: {distance}");
-                distance
+                    let to = self.start(unsafe { label.read::<false>(here) } as usize);
+                    to.wrapping_sub(place + *base as usize) as u64
+                }
+                What::Link(to, add) => bases[to as usize].wrapping_add(add),
+                What::Value(ref hole, operand) => self.value(placed, hole, operand),
             };
+            let is_distance = !matches!(what, What::Value(..));
+            debug_assert!(!is_distance || field.fits(number as i64), "{what:?}: {number}");
             field.put(&mut self.bytes[place..], number);
         }
     }
@@ -360,10 +358,10 @@ impl<M: Backend> Filler<'_, M> {
             HoleSource::Functions => self.around.functions.table,
             HoleSource::Newest => self.around.functions.show.unwrap_or_default().newest,
             HoleSource::Layout => self.around.functions.show.unwrap_or_default().layout,
-            HoleSource::Shown => self.around.functions.show.unwrap_or_default().slot as u64 * 8,
+            HoleSource::Shown => self.around.functions.show.unwrap_or_default().offset(),
             HoleSource::Here => placed.at as u64,
             HoleSource::Unit => self.around.unit,
-            HoleSource::SlowPath => self.around.slow_paths + placed.at as u64,
+            HoleSource::SlowPath => self.around.slow_paths.wrapping_add(placed.at as u64),
             HoleSource::Table => {
                 let entries = self.plan.tables[placed.table].1 as usize;
                 (self.address + self.at.tables + entries * ENTRY_BYTES) as u64

@@ -145,6 +145,11 @@ pub(super) enum LinkBase {
 impl LinkBase {
     /// How many there are.
     pub(super) const COUNT: usize = LinkBase::SlowPathUpper as usize + 1;
+
+    /// Whether links of this kind are distances, which must fit.
+    pub(super) fn is_distance(self) -> bool {
+        !matches!(self, LinkBase::Here | LinkBase::SlowPath | LinkBase::SlowPathUpper)
+    }
 }
 
 /// Another hole or distance: its place, and what fills it.
@@ -162,15 +167,8 @@ pub(super) struct Patch {
 pub(super) enum What {
     /// The distance to the bytecode that a label names.
     Label(LowWord),
-    /// The distance to the next bytecode.
-    Next,
-    /// The distance to the exit from the function, and to the exit before its end.
-    Out,
-    Left,
-    /// The distance into a part of the same stencil.
-    In(Part, u32),
-    /// The distance to something outside of the function.
-    Address(u64),
+    /// What a [`Link`] would hold, in a field of another size.
+    Link(LinkBase, u64),
     /// A value, and the operand that it is made from; an arbitrary one if it needs none.
     Value(Hole, Operand),
 }
@@ -213,11 +211,13 @@ impl Packed {
         let (bytes_first, others): (Vec<&Hole>, Vec<&Hole>) =
             stencil.holes.iter().partition(|hole| is_quick_byte(hole, stencil));
         for hole in bytes_first.into_iter().chain(others) {
-            let found: Vec<Quick> = as_quick(hole, stencil, operands).into_iter().flatten().collect();
             let links = Link::of_hole(hole);
             if links[0].is_some() {
                 self.links.extend(links.into_iter().flatten());
-            } else if found.is_empty() || n_quick + found.len() > QUICK {
+                continue;
+            }
+            let found: Vec<Quick> = as_quick(hole, stencil, operands).into_iter().flatten().collect();
+            if found.is_empty() || n_quick + found.len() > QUICK {
                 self.patches.push(Patch::hole(hole, operands));
             } else {
                 quick[n_quick..][..found.len()].copy_from_slice(&found);
@@ -225,9 +225,9 @@ impl Packed {
             }
         }
         for distance in &stencil.distances {
-            match Link::of(distance, hot as u32) {
-                Some(link) => self.links.push(link),
-                None => self.patches.push(Patch::distance(distance, operands)),
+            match Link::of_distance(distance, hot as u32) {
+                Some(link) if distance.field == Field::WORD => self.links.push(link),
+                link => self.patches.push(Patch::distance(distance, link, operands)),
             }
         }
         let spare = spare(operands).filter(|_| hot <= COPIED);
@@ -271,9 +271,9 @@ impl Packed {
 }
 
 impl Link {
-    /// A distance as a link, if it can be one; `hot` is the size of the stencil's hot part.
-    fn of(distance: &Distance, hot: u32) -> Option<Link> {
-        let &Distance { part, at, field: Field::WORD, base, ref to, .. } = distance else { return None };
+    /// A distance as a link, but for that to a label; `hot` is the size of the stencil's hot part.
+    fn of_distance(distance: &Distance, hot: u32) -> Option<Link> {
+        let &Distance { part, at, base, ref to, .. } = distance;
         let (from_hot, from_cold, add) = match *to {
             LeadsTo::Label(_) => return None,
             LeadsTo::Next => (LinkBase::Nothing, LinkBase::ColdToHot, hot as u64),
@@ -321,17 +321,15 @@ impl Patch {
         Patch { part, at, field, base: 0, what: What::Value(*hole, operand) }
     }
 
-    fn distance(distance: &Distance, operands: &[Operand]) -> Patch {
-        let what = match distance.to {
-            LeadsTo::Label(label) => {
-                let (label, _) = operands[label as usize].word().expect("a label has 32 bits");
+    /// A distance to a label, or one that is a link but for its size.
+    fn distance(distance: &Distance, link: Option<Link>, operands: &[Operand]) -> Patch {
+        let what = match (&distance.to, link) {
+            (_, Some(link)) => What::Link(link.to, link.add),
+            (LeadsTo::Label(label), None) => {
+                let (label, _) = operands[*label as usize].word().expect("a label has 32 bits");
                 What::Label(label)
             }
-            LeadsTo::Next => What::Next,
-            LeadsTo::Out => What::Out,
-            LeadsTo::Left => What::Left,
-            LeadsTo::In(part, at) => What::In(part, at),
-            LeadsTo::Address(address) => What::Address(address),
+            (to, None) => unreachable!("{to:?} is a link"),
         };
         let Distance { part, at, field, base, .. } = *distance;
         Patch { part, at, field, base, what }

@@ -22,6 +22,7 @@ use azulejo_core::ir::bytecode::{Bytecode, OperandKind};
 use azulejo_core::ir::frames::ShowPlan;
 use azulejo_core::ir::interpreted::{Dispatch, Record, RecordParts, inverse};
 use azulejo_core::ir::status::Left;
+use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::Linkage;
 use azulejo_core::pass::rewrite::Matcher;
 use azulejo_core::pass::{Observer, Target};
@@ -135,9 +136,8 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
 
     fn linkage() -> Linkage<'static> {
         let Stubs { set_tail_call, begin_tail_call, caught, .. } = *M::STUBS;
-        let takes_frames = B::templates().iter().any(|template| template.takes_frames());
         Linkage {
-            show: takes_frames.then(ShowPlan::default),
+            show: Template::any_takes_frames(B::templates()).then(ShowPlan::default),
             set_tail_call: set_tail_call.addr() as u64,
             begin_tail_call: begin_tail_call.addr() as u64,
             caught: caught.addr() as u64,
@@ -246,7 +246,7 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
             inverse: inverse(size >> size.trailing_zeros()),
             newest: show.newest,
             layout: show.layout,
-            shown: show.slot as u64 * 8,
+            shown: show.offset(),
         }
     }
 

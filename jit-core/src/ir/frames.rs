@@ -56,6 +56,11 @@ pub struct ShowPlan {
 }
 
 impl ShowPlan {
+    /// How far the [`ShownFrame`] is from the frame's first slot, in bytes.
+    pub fn offset(&self) -> u64 {
+        self.slot as u64 * 8
+    }
+
     /// Shows a frame, which has these slots, for the interpreter.
     ///
     /// # Safety

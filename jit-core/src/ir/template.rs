@@ -323,9 +323,9 @@ impl Template {
         self.steps.iter().any(|step| matches!(step, Step::Node { op: Op::LOCAL, .. }))
     }
 
-    /// Whether the template passes the frames that are shown to a function.
-    pub fn takes_frames(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Frames))
+    /// Whether one of these templates passes the frames that are shown to a function. Then all calls that observe show theirs.
+    pub fn any_takes_frames(templates: &[&Template]) -> bool {
+        templates.iter().flat_map(|template| template.steps).any(|step| matches!(step, Step::Frames))
     }
 
     /// Visits the steps, each with the operands that were written on every path to it, as one bit for each operand; `None` for
