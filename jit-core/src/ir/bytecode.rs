@@ -108,6 +108,29 @@ impl<C> fmt::Debug for dyn Functions<C> + '_ {
     }
 }
 
+/// The arguments of a call that are words in memory. They are copied, because the callee may write there.
+///
+/// ```
+/// let arguments = [1u64, 2, 3];
+/// let address = arguments.as_ptr().expose_provenance() as i64;
+/// // SAFETY: two words are there.
+/// assert_eq!(unsafe { azulejo_core::ir::bytecode::spread(address, 2) }, [1, 2]);
+/// ```
+///
+/// # Safety
+///
+/// At this address must be as many words, unless there are none.
+pub unsafe fn spread(address: i64, count: i64) -> Vec<u64> {
+    match count {
+        0 => Vec::new(),
+        count => {
+            let first = core::ptr::with_exposed_provenance(address as usize);
+            // SAFETY: the caller guarantees it.
+            unsafe { core::slice::from_raw_parts(first, count as usize) }.to_vec()
+        }
+    }
+}
+
 /// The state that one bytecode's interpreter arm works on.
 #[derive(Debug)]
 pub struct Machine<'a, C> {
