@@ -1,5 +1,6 @@
 //! Bytecode as azulejo sees it: the description of an opcode enum that `derive(Bytecode)` makes.
 
+pub use super::case_text::{CaseRef, DebugCase, OpaqueCase};
 use super::frames::ShowPlan;
 pub use super::operand::{
     Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out, Pop, Push,
