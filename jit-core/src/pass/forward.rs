@@ -2,25 +2,27 @@
 //!
 //! In and out: a graph. Out: a load of a known value is replaced by the value that was stored or loaded there before. A
 //! store is removed if it is overwritten before it can be read, or if it changes nothing. A load at the head of a loop that
-//! writes nothing is hoisted into the block before the loop. Needs: equal addresses are one node (`number`, `rewrite`).
+//! does not write there is hoisted into the block before the loop. Needs: equal addresses are one node (`number`, `rewrite`).
 //! Keeps: the order of effects. Cost: linear, as at most [`MAX_KNOWN`] values are remembered.
 //!
 //! An access that may fault can end a function, like a trap. The handler of the fault may read all earlier stores, and
 //! loads after the access are not moved before it. The access itself is removed only if the same place has been accessed
 //! before: that access would have faulted instead.
 //!
-//! Two accesses are disjoint if their addresses are the same node plus constant offsets, and do not overlap; nothing is
-//! known about different nodes. Calls declare what they touch. A call that does not observe the frame leaves the frame
-//! alone, as long as the frame's address has not escaped.
+//! Two accesses are disjoint if their addresses are the same node plus constant offsets, and do not overlap, or if they are in
+//! different regions ([`MemoryRegion`]). Nothing else is known about different nodes. Calls declare what they touch. A call that does
+//! not observe the frame leaves the frame alone, as long as the frame's address has not escaped.
 //!
 //! The values known at a block's end are known at the start of blocks with no other predecessor; a block with several
-//! predecessors starts with the values on which all of them agree. A loop's head starts with the values known before the
-//! loop if nothing in the loop writes, and otherwise with none.
+//! predecessors starts with the values on which all of them agree. A loop's head starts with those of the values known before the
+//! loop that are in regions which the loop does not write. They are values from before the loop at addresses from before
+//! it, so each iteration finds them as the first one does.
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
 use crate::ir::graph::{Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
+use crate::ir::regions::{MemoryRegion, MemoryRegions};
 use crate::vocab::{Op, Props, Sig, Type};
 
 /// How many values in memory are remembered; the oldest are forgotten.
@@ -35,8 +37,8 @@ pub struct Scratch {
     flow: FlowGraph,
     /// The replacement of a load; `NONE` if there is none.
     replaced: Vec<Node>,
-    /// By loop: whether anything in it writes.
-    writes: Vec<bool>,
+    /// By loop: where anything in it writes.
+    writes: Vec<MemoryRegions>,
     /// By rank: the values known at the end of each block, as start and length in `kept`.
     ends: Vec<(u32, u32)>,
     kept: Vec<Known>,
@@ -61,14 +63,16 @@ struct MemoryPlace {
     base: Node,
     offset: i64,
     bytes: u32,
+    region: MemoryRegion,
 }
 
 impl MemoryPlace {
     /// Whether the two are known to be disjoint.
     fn is_apart(self, other: MemoryPlace) -> bool {
-        self.base == other.base
-            && (self.offset + self.bytes as i64 <= other.offset
-                || other.offset + other.bytes as i64 <= self.offset)
+        self.region.is_apart(other.region)
+            || self.base == other.base
+                && (self.offset + self.bytes as i64 <= other.offset
+                    || other.offset + other.bytes as i64 <= self.offset)
     }
 
     /// Whether this place contains all bytes of the other.
@@ -173,27 +177,35 @@ impl Forwarder<'_> {
     fn find_writes(&mut self) {
         let Scratch { flow, writes, .. } = &mut *self.scratch;
         writes.clear();
-        writes.resize(flow.loops.len(), false);
+        writes.resize(flow.loops.len(), MemoryRegions::NONE);
         for (rank, block) in flow.order.iter().enumerate() {
             let inner = flow.innermost[rank];
-            if inner != NONE && self.graph.block(*block).body.iter().any(|node| self.graph.writes(*node)) {
-                writes[inner as usize] = true;
+            if inner == NONE {
+                continue;
+            }
+            let written = &mut writes[inner as usize];
+            for node in &self.graph.block(*block).body {
+                if *written == MemoryRegions::ALL {
+                    break;
+                }
+                *written = written.or(self.graph.written(*node));
             }
         }
         // Inner loops come before outer ones.
         for inner in 0..flow.loops.len() {
             let parent = flow.loops[inner].parent;
-            if parent != NONE && writes[inner] {
-                writes[parent as usize] = true;
+            if parent != NONE {
+                writes[parent as usize] = writes[parent as usize].or(writes[inner]);
             }
         }
     }
 
-    /// Hoists loads at the head of loops that write nothing into the block before the loop.
+    /// Hoists loads at the head of loops that do not write there into the block before the loop.
     fn hoist(&mut self) {
         for inner in 0..self.scratch.flow.loops.len() {
             let head = self.scratch.flow.loops[inner].head;
-            if self.scratch.writes[inner] {
+            let written = self.scratch.writes[inner];
+            if written == MemoryRegions::ALL {
                 continue;
             }
             let block = self.scratch.flow.order[head as usize];
@@ -206,6 +218,7 @@ impl Forwarder<'_> {
                 may_have_faulted |= self.graph.may_fault(node);
                 let stays = !is_load
                     || may_have_faulted
+                    || self.graph.region(node).places().meets(written)
                     || !self.is_known_in(self.graph.inputs(node)[0], before)
                     || !self.scratch.steps.take();
                 if stays {
@@ -295,13 +308,16 @@ impl Forwarder<'_> {
         let Scratch { flow, writes, ends, kept, known, .. } = &mut *self.scratch;
         known.clear();
         let inner = flow.innermost[rank as usize];
-        let is_quiet_head =
-            inner != NONE && flow.loops[inner as usize].head == rank && !writes[inner as usize];
-        let mut is_first = true;
+        let mut written = MemoryRegions::ALL;
+        if inner != NONE && flow.loops[inner as usize].head == rank {
+            written = writes[inner as usize];
+        }
+        let (mut is_first, mut is_head) = (true, false);
         for pred in &self.graph.block(block).preds {
             let pred = flow.rank[pred.block.at()];
             if pred >= rank {
-                if is_quiet_head && flow.dominates(rank, pred) {
+                if written != MemoryRegions::ALL && flow.dominates(rank, pred) {
+                    is_head = true;
                     continue;
                 }
                 known.clear();
@@ -314,6 +330,9 @@ impl Forwarder<'_> {
             } else {
                 known.retain(|one| at_end.contains(one));
             }
+        }
+        if is_head && !written.is_empty() {
+            known.retain(|one| !one.place.region.places().meets(written));
         }
     }
 
@@ -347,18 +366,18 @@ impl Forwarder<'_> {
     }
 
     /// The place that an access of this type touches at an address.
-    fn place(&mut self, address: Node, ty: Type) -> MemoryPlace {
+    fn place(&mut self, address: Node, ty: Type, region: MemoryRegion) -> MemoryPlace {
         let (mut base, mut offset) = (self.current(address), 0);
         while self.graph.node(base).op == Op::ADDR {
             offset += self.graph.node(base).imm as i64;
             base = self.current(self.graph.inputs(base)[0]);
         }
-        MemoryPlace { base, offset, bytes: ty.bytes() }
+        MemoryPlace { base, offset, bytes: ty.bytes(), region }
     }
 
     fn load(&mut self, node: Node) {
         let ty = self.graph.node(node).ty();
-        let place = self.place(self.graph.inputs(node)[0], ty);
+        let place = self.place(self.graph.inputs(node)[0], ty, self.graph.region(node));
         // The latest values come last. A value narrower than the load does not help.
         let fits = |known: &&Known| {
             (known.place.base, known.place.offset) == (place.base, place.offset)
@@ -396,7 +415,7 @@ impl Forwarder<'_> {
     fn store(&mut self, node: Node) {
         let ty = self.graph.node(node).sig.from;
         let [address, value] = *self.graph.inputs(node) else { unreachable!("a store has two operands") };
-        let place = self.place(address, ty);
+        let place = self.place(address, ty, self.graph.region(node));
         let value = self.current(value);
         let written = Known { place, ty, value };
         if self.scratch.known.contains(&written) && self.scratch.steps.take() {
