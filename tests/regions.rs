@@ -372,6 +372,36 @@ fn a_shape_is_looked_at_once() {
     assert_eq!(looks(&optimized(vec![get_to(5, 0, 0), reshape, get_to(5, 0, 1), give])), 2);
 }
 
+#[test]
+fn what_is_stored_in_a_field_is_of_a_known_kind_when_it_is_read() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let add = |dst: u32, a: u32, b: u32| Op::Add { dst: dst.into(), a: a.into(), b: b.into() };
+    let checks = |code: Vec<Op>| {
+        let code = optimized(code);
+        code.iter().filter(|one| one.mnemonic() == Mnemonic::Cmp).count()
+    };
+    let give = Op::Return { a: 8.into() };
+    let once = checks(vec![get_to(5, 0, 0), add(8, 5, 5), set_to(0, 1, 8), give]);
+    // The sum is in the field, and in a register, and a number, whatever is stored in the array.
+    let item = Op::SetItem { array: 3.into(), at: Imm(1), value: 8.into() };
+    let twice =
+        vec![get_to(5, 0, 0), add(8, 5, 5), set_to(0, 1, 8), item, get_to(7, 0, 1), add(8, 7, 7), give];
+    assert_eq!(checks(twice), once + 1, "the array is checked");
+    // A field of the other object may be the same one.
+    let other = vec![
+        get_to(5, 0, 0),
+        add(8, 5, 5),
+        set_to(0, 1, 8),
+        set_to(1, 2, 3),
+        get_to(7, 0, 1),
+        add(8, 7, 7),
+        give,
+    ];
+    assert_eq!(checks(other), once + 3, "the other object and its shape are, and what is in the field");
+}
+
 /// A machine whose rows call their regions otherwise.
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Other {

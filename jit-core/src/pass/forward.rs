@@ -28,6 +28,9 @@ use crate::vocab::{Op, Props, Sig, Type};
 /// How many values in memory are remembered; the oldest are forgotten.
 const MAX_KNOWN: usize = 24;
 
+/// How many stores in loops are looked at one by one.
+const MAX_STORES: usize = 16;
+
 /// How many nodes an address may depend on for its load to be hoisted out of a loop.
 const MAX_ADDRESS: usize = 16;
 
@@ -39,6 +42,9 @@ pub struct Scratch {
     replaced: Vec<Node>,
     /// By loop: where anything in it writes.
     writes: Vec<MemoryRegions>,
+    /// The stores in loops that name a region, each with the number of its innermost loop. If there are more than [`MAX_STORES`], these
+    /// are not all.
+    stores: Vec<(u32, MemoryPlace)>,
     /// By rank: the values known at the end of each block, as start and length in `kept`.
     ends: Vec<(u32, u32)>,
     kept: Vec<Known>,
@@ -55,6 +61,30 @@ impl Scratch {
     pub(super) fn release(&mut self) {
         *self = Scratch { steps: core::mem::take(&mut self.steps), ..Scratch::default() };
     }
+}
+
+/// Whether a loop that writes these regions may write a place that was accessed before the loop. What is written to a region is
+/// among the stores, and an address that was used before the loop is the same one in the loop.
+fn may_write(
+    written: MemoryRegions,
+    stores: &[(u32, MemoryPlace)],
+    flow: &FlowGraph,
+    this: u32,
+    place: MemoryPlace,
+) -> bool {
+    if !place.region.places().meets(written) {
+        return false;
+    }
+    let is_inside = |mut inner: u32| {
+        // Inner loops come before outer ones.
+        while inner < this {
+            inner = flow.loops[inner as usize].parent;
+        }
+        inner == this
+    };
+    written == MemoryRegions::ALL
+        || stores.len() > MAX_STORES
+        || stores.iter().any(|(inner, store)| is_inside(*inner) && !store.is_apart(place))
 }
 
 /// A place in memory.
@@ -175,22 +205,17 @@ impl Forwarder<'_> {
     }
 
     fn find_writes(&mut self) {
-        let Scratch { flow, writes, .. } = &mut *self.scratch;
-        writes.clear();
-        writes.resize(flow.loops.len(), MemoryRegions::NONE);
-        for (rank, block) in flow.order.iter().enumerate() {
-            let inner = flow.innermost[rank];
-            if inner == NONE {
-                continue;
-            }
-            let written = &mut writes[inner as usize];
-            for node in &self.graph.block(*block).body {
-                if *written == MemoryRegions::ALL {
-                    break;
-                }
-                *written = written.or(self.graph.written(*node));
+        let n_loops = self.scratch.flow.loops.len();
+        self.scratch.writes.clear();
+        self.scratch.writes.resize(n_loops, MemoryRegions::NONE);
+        self.scratch.stores.clear();
+        for rank in 0..self.scratch.flow.order.len() {
+            let inner = self.scratch.flow.innermost[rank];
+            if inner != NONE {
+                self.find_writes_in(self.scratch.flow.order[rank], inner);
             }
         }
+        let Scratch { flow, writes, .. } = &mut *self.scratch;
         // Inner loops come before outer ones.
         for inner in 0..flow.loops.len() {
             let parent = flow.loops[inner].parent;
@@ -198,6 +223,28 @@ impl Forwarder<'_> {
                 writes[parent as usize] = writes[parent as usize].or(writes[inner]);
             }
         }
+    }
+
+    /// Adds what a block writes to what its innermost loop does.
+    fn find_writes_in(&mut self, block: Block, inner: u32) {
+        let mut written = self.scratch.writes[inner as usize];
+        for at in 0..self.graph.block(block).body.len() {
+            if written == MemoryRegions::ALL {
+                break;
+            }
+            let node = self.graph.block(block).body[at];
+            written = written.or(self.graph.written(node));
+            let region = self.graph.region(node);
+            if region != MemoryRegion::ANY
+                && self.graph.node(node).op == Op::STORE
+                && self.scratch.stores.len() <= MAX_STORES
+            {
+                let ty = self.graph.node(node).sig.from;
+                let place = self.place(self.graph.inputs(node)[0], ty, region);
+                self.scratch.stores.push((inner, place));
+            }
+        }
+        self.scratch.writes[inner as usize] = written;
     }
 
     /// Hoists loads at the head of loops that do not write there into the block before the loop.
@@ -218,7 +265,7 @@ impl Forwarder<'_> {
                 may_have_faulted |= self.graph.may_fault(node);
                 let stays = !is_load
                     || may_have_faulted
-                    || self.graph.region(node).places().meets(written)
+                    || self.may_be_written(node, inner as u32)
                     || !self.is_known_in(self.graph.inputs(node)[0], before)
                     || !self.scratch.steps.take();
                 if stays {
@@ -231,6 +278,12 @@ impl Forwarder<'_> {
             });
             self.graph.blocks[block.at()].body = body;
         }
+    }
+
+    /// Whether a loop may write what a load reads.
+    fn may_be_written(&self, load: Node, inner: u32) -> bool {
+        let Scratch { flow, writes, stores, .. } = &*self.scratch;
+        may_write(writes[inner as usize], stores, flow, inner, self.place_of_load(load))
     }
 
     /// The first block, from a loop's head on, that does more than poll for a stop or spend fuel.
@@ -305,7 +358,7 @@ impl Forwarder<'_> {
 
     /// Finds the values known at a block's start.
     fn start(&mut self, block: Block, rank: u32) {
-        let Scratch { flow, writes, ends, kept, known, .. } = &mut *self.scratch;
+        let Scratch { flow, writes, ends, kept, known, stores, .. } = &mut *self.scratch;
         known.clear();
         let inner = flow.innermost[rank as usize];
         let mut written = MemoryRegions::ALL;
@@ -332,7 +385,7 @@ impl Forwarder<'_> {
             }
         }
         if is_head && !written.is_empty() {
-            known.retain(|one| !one.place.region.places().meets(written));
+            known.retain(|one| !may_write(written, stores, flow, inner, one.place));
         }
     }
 
@@ -366,18 +419,37 @@ impl Forwarder<'_> {
     }
 
     /// The place that an access of this type touches at an address.
-    fn place(&mut self, address: Node, ty: Type, region: MemoryRegion) -> MemoryPlace {
+    fn place(&self, address: Node, ty: Type, region: MemoryRegion) -> MemoryPlace {
         let (mut base, mut offset) = (self.current(address), 0);
-        while self.graph.node(base).op == Op::ADDR {
-            offset += self.graph.node(base).imm as i64;
+        loop {
+            offset += match (self.graph.node(base).op, self.graph.inputs(base)) {
+                (Op::ADDR, _) => self.graph.node(base).imm as i64,
+                // Before anything is rewritten, an address may be the sum of another one and a constant.
+                (Op::ADD, &[_, offset]) => match self.small_constant(offset) {
+                    Some(offset) => offset,
+                    None => break,
+                },
+                _ => break,
+            };
             base = self.current(self.graph.inputs(base)[0]);
         }
         MemoryPlace { base, offset, bytes: ty.bytes(), region }
     }
 
+    /// The value of a constant, also one that is widened.
+    fn small_constant(&self, node: Node) -> Option<i64> {
+        let data = self.graph.node(node);
+        let constant = if data.op == Op::UCAST { self.graph.inputs(node)[0] } else { node };
+        self.graph.as_const(constant).and_then(|bits| i32::try_from(bits as i64).ok()).map(i64::from)
+    }
+
+    fn place_of_load(&self, node: Node) -> MemoryPlace {
+        self.place(self.graph.inputs(node)[0], self.graph.node(node).ty(), self.graph.region(node))
+    }
+
     fn load(&mut self, node: Node) {
         let ty = self.graph.node(node).ty();
-        let place = self.place(self.graph.inputs(node)[0], ty, self.graph.region(node));
+        let place = self.place_of_load(node);
         // The latest values come last. A value narrower than the load does not help.
         let fits = |known: &&Known| {
             (known.place.base, known.place.offset) == (place.base, place.offset)
