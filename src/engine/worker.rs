@@ -8,7 +8,7 @@
 use super::function::Body;
 use super::native::{Compiled, Compiler, Shared, watched};
 use crate::Error;
-use crate::inside::{self, Form, Inside};
+use crate::inside::{self, Form, Inside, NothingLearned};
 use azulejo_code::call::CallCell;
 use azulejo_code::memory::fork;
 use azulejo_core::ir::bytecode::Bytecode;
@@ -159,10 +159,11 @@ impl<B: Bytecode> Job<B> {
         compiler: &mut Compiler,
         inside: &Inside,
     ) -> Result<(Result<Compiled, Error>, inside::Record), Error> {
-        let subject = self.body.subject(match self.request.purpose {
+        let form = match self.request.purpose {
             Purpose::Entry(at) => Form::Optimizer(at),
             Purpose::Calls(arguments, _) => Form::CallEntry(arguments),
-        });
+        };
+        let subject = self.body.subject(form, &NothingLearned);
         let mut watch = inside.watch(&subject)?;
         let (functions, sites) = (self.functions.functions(), self.sites.as_ref());
         let result = watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {

@@ -180,6 +180,9 @@ impl<O: Operands> Linker<'_, O> {
         let args = match args {
             Arguments::Values(args) => InvokeArguments::Values(args),
             Arguments::Run(operand) => operands.run(cursor, operand),
+            Arguments::Spread(&[first, count]) => {
+                InvokeArguments::InMemory([self.value(first), self.value(count)])
+            }
         };
         (context, callee, args)
     }
