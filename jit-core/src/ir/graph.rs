@@ -397,8 +397,8 @@ impl Graph {
     /// Whether there are kinds of values, and accesses that name their regions.
     pub fn names_regions(&self) -> bool {
         let names_one = |data: &NodeData| {
-            self.vocab.info(data.op).props.contains(Props::ACCESS)
-                && MemoryRegion::of(data.imm) != MemoryRegion::ANY
+            MemoryRegion::of(data.imm) != MemoryRegion::ANY
+                && self.vocab.info(data.op).props.contains(Props::ACCESS)
         };
         !self.kinds.is_empty() && self.nodes.iter().any(names_one)
     }

@@ -99,6 +99,7 @@ impl Facts {
         self.last.resize(n_nodes, NONE);
         self.compared.clear();
         self.last_compared.clear();
+        self.last_compared.resize(n_nodes, NONE);
         self.unused = self.flow.take().or(self.unused.take());
     }
 
@@ -206,7 +207,7 @@ impl Walk<'_> {
 
     /// Whether a flag holds in a block, if what is known there of an integer that it compares decides that.
     fn is_decided(&mut self, flag: Node, block: Block) -> Option<bool> {
-        if self.scratch.facts.last_compared.is_empty() {
+        if self.scratch.facts.compared.is_empty() {
             return None;
         }
         let Equation { value, bits, is_equal } = self.equation(flag)?;
