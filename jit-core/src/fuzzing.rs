@@ -7,6 +7,7 @@
 use crate::check::dominance::Dominance;
 use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
 use crate::ir::index::{Block, List, Node};
+use crate::ir::regions::MemoryRegion;
 use crate::ir::state::{FrameState, StateRegister};
 use crate::ir::template::{Convention, Signature};
 pub use crate::random::Random;
@@ -32,6 +33,10 @@ pub struct Options {
 
 /// The number of bytes from `cu` on before accesses fault, and of the bytes before `cu` that never change.
 pub const AT_EDGE: u64 = 64;
+
+/// The region that accesses at `cu` may name, and the one that accesses at `local` and `tc` may name, which may overlap each other.
+const AT_UNIT: MemoryRegion = MemoryRegion::of_number(1);
+const AT_SLOTS: MemoryRegion = MemoryRegion::of_number(15);
 
 /// The number of slots that a graph with memory of its own uses.
 pub const OWN_SLOTS: usize = 16;
@@ -282,37 +287,43 @@ impl GraphMaker<'_> {
         }
     }
 
-    /// An address: of a VM register, of a place in the context, or any number.
-    fn address(&mut self) -> Node {
+    /// An address: of a VM register, of a place in the context, or any number. And the region that an access names.
+    fn address(&mut self) -> (Node, MemoryRegion) {
         let base = match self.random.below(4) {
             0 if self.options.own_memory => {
                 let (base, element) = (self.graph.add(Op::LOCAL, WORD, &[], 0, 0), self.small_word());
                 let scale = 1 << self.random.below(4);
                 self.graph.add(Op::IDX, WORD, &[base, element], scale, 0)
             }
-            0 => return self.value(Type::I64),
+            0 => return (self.value(Type::I64), MemoryRegion::ANY),
             1 => self.graph.add(Op::TC, WORD, &[], 0, 0),
             _ => self.graph.add(Op::LOCAL, WORD, &[], 0, 0),
         };
         let offset = self.random.below(4) as u64 * 8 + if self.random.one_in(8) { 4 } else { 0 };
-        self.graph.add(Op::ADDR, WORD, &[base], offset, 0)
+        (self.graph.add(Op::ADDR, WORD, &[base], offset, 0), self.region(AT_SLOTS))
+    }
+
+    /// A region, or none.
+    fn region(&mut self, region: MemoryRegion) -> MemoryRegion {
+        if self.random.one_in(2) { region } else { MemoryRegion::ANY }
     }
 
     fn load(&mut self) {
-        let (address, ty) = (self.address(), self.value_type());
+        let ((address, region), ty) = (self.address(), self.value_type());
         let sig = Sig { from: Type::Void, ty };
         // A float in memory could be a NaN, so no floats are loaded.
         if ty.is_float() {
             return;
         }
-        let node = self.graph.push(self.block, Op::LOAD, sig, &[address], 0, 0);
+        let node = self.graph.push(self.block, Op::LOAD, sig, &[address], region.bits(), 0);
         self.values[self.block.at()].push(node);
     }
 
     fn store(&mut self) {
-        let (address, from) = (self.address(), self.value_type());
+        let ((address, region), from) = (self.address(), self.value_type());
         let value = self.value(from);
-        self.graph.push(self.block, Op::STORE, Sig { from, ty: Type::Void }, &[address, value], 0, 0);
+        let sig = Sig { from, ty: Type::Void };
+        self.graph.push(self.block, Op::STORE, sig, &[address, value], region.bits(), 0);
     }
 
     /// Adds a load or store that may fault, or a load of memory that never changes.
@@ -331,11 +342,16 @@ impl GraphMaker<'_> {
             return;
         }
         // Most accesses are within bounds, and many of them are at the same place.
-        let address = match self.random.one_in(4) {
+        let (mut access, is_anywhere) =
+            (Access::Within(Trap::User(self.random.below(99) as u16).code()), self.random.one_in(4));
+        let address = match is_anywhere {
             true => place(self, offset),
             false => self.graph.add(Op::ADDR, WORD, &[unit], offset & !7, 0),
         };
-        let imm = Access::Within(Trap::User(self.random.below(99) as u16).code()).bits();
+        if !is_anywhere && self.random.one_in(2) {
+            access = Access::Plain;
+        }
+        let imm = access.bits() | self.region(AT_UNIT).bits();
         let origin = 1 + self.random.below(99) as u32;
         if self.random.one_in(2) {
             let value = self.value(ty);

@@ -99,12 +99,14 @@ static TEMPLATES: &[&Template] = &[
         blocks: 1,
         guarded: None,
         kinds: &[],
+        regions: &[],
     },
     &Template {
         steps: &[read(1, Type::I64), read(2, Type::I64), ADD_I64, Step::Write { operand: 0, value: 2 }],
         blocks: 1,
         guarded: None,
         kinds: &[],
+        regions: &[],
     },
     &Template {
         steps: &[
@@ -119,12 +121,14 @@ static TEMPLATES: &[&Template] = &[
         blocks: 3,
         guarded: None,
         kinds: &[],
+        regions: &[],
     },
     &Template {
         steps: &[read(0, Type::I64), Step::Return { value: Some(0) }],
         blocks: 1,
         guarded: None,
         kinds: &[],
+        regions: &[],
     },
     &Template {
         steps: &[
@@ -138,6 +142,7 @@ static TEMPLATES: &[&Template] = &[
         blocks: 3,
         guarded: None,
         kinds: &[],
+        regions: &[],
     },
     &Template {
         steps: &[
@@ -149,26 +154,30 @@ static TEMPLATES: &[&Template] = &[
         blocks: 1,
         guarded: None,
         kinds: &[],
+        regions: &[],
     },
     &Template {
         steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }],
         blocks: 1,
         guarded: None,
         kinds: &[],
+        regions: &[],
     },
     &Template {
         steps: &[read(0, Type::I64), read(1, Type::I64), ADD_I64, Step::Write { operand: 2, value: 2 }],
         blocks: 1,
         guarded: None,
         kinds: &[],
+        regions: &[],
     },
     &Template {
         steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }],
         blocks: 1,
         guarded: None,
         kinds: &[],
+        regions: &[],
     },
-    &Template { steps: &[Step::Goto { operand: 0 }], blocks: 1, guarded: None, kinds: &[] },
+    &Template { steps: &[Step::Goto { operand: 0 }], blocks: 1, guarded: None, kinds: &[], regions: &[] },
     &Template {
         steps: &[
             read(1, Type::F64),
@@ -178,6 +187,7 @@ static TEMPLATES: &[&Template] = &[
         blocks: 1,
         guarded: None,
         kinds: &[],
+        regions: &[],
     },
 ];
 

@@ -6,6 +6,7 @@ use azulejo_core::check;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::graph::{Access, Graph, Pred};
 use azulejo_core::ir::index::{Block, InstId, List, Node, Slot};
+use azulejo_core::ir::regions::MemoryRegion;
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::state::{FrameState, StateRegister};
 use azulejo_core::pass::place;
@@ -105,7 +106,7 @@ const STATES: [Damage<Graph>; 4] = [
     }),
 ];
 
-const TYPES: [Damage<Graph>; 7] = [
+const TYPES: [Damage<Graph>; 8] = [
     ("means nothing", |graph| graph.nodes[4].sig.from = Type::Void),
     ("takes v6, which is i64", |graph| {
         let end = graph.blocks[1].end;
@@ -115,6 +116,8 @@ const TYPES: [Damage<Graph>; 7] = [
     ("has the constant", |graph| graph.nodes[8].imm = 1 << 40),
     ("has the constant", |graph| graph.nodes[7].imm = Access::Within(0).bits()),
     ("has the constant", |graph| graph.nodes[7].imm = 2),
+    // A region behind the last one.
+    ("has the constant", |graph| graph.nodes[7].imm = MemoryRegion::of_number(15).bits() << 1),
     ("is the second result of no call", |graph| {
         let sig = Sig { from: Type::Void, ty: Type::I32 };
         graph.push(Block(2), Op::FAILURE, sig, &[Node(6)], 0, 0);

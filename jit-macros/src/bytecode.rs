@@ -154,7 +154,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         const _: () = {
             use #core::ir::bytecode as __bytecode;
             const TEMPLATES: &[&#core::ir::template::Template; #n_opcodes] = &[#(#templates),*];
-            const _: () = #core::ir::template::Template::assert_same_kinds(TEMPLATES);
+            const _: () = #core::ir::template::Template::assert_same_declarations(TEMPLATES);
             #cases
             // SAFETY: `OPCODES`, `OFFSETS`, `opcode` and `operands` come from the same variants and fields, and `templates`
             // and `interpret` from the same implementations of `Semantics`.

@@ -75,6 +75,9 @@ opcodes! {
 
 template_macros! {
     values {
+        // What a table or closure is, what is in its fields, in its array part, what closures share, and the heap's own words.
+        regions { headers, fields, arrays, cells, heap }
+
         kinds u64 {
             number: f64 { is (ult $box &NIL) unbox (bitcast $box f64) box (bitcast $value u64) }
             table: ptr { is (uge $box &TABLE) unbox (sub $box &TABLE) box (add $value &TABLE) }
@@ -123,9 +126,9 @@ template! {
 template! {
     use values;
 
-    macro ^is_of (,table) (eq (load ,table (&field Table, shape)) (case shape))
+    macro ^is_of (,table) (eq (load headers ,table (&field Table, shape)) (case shape))
     macro ^field (,table) (add
-        (if (nz (case is_outer)) (load ,table (&field Table, outer)) ,table)
+        (if (nz (case is_outer)) (load headers ,table (&field Table, outer)) ,table)
         (ucast (case offset) u64))
     macro ^get_slowly (,table) (slow get_field
         (arglist (carg (tc) ptr) (carg ,table ptr) (carg $key u32) (carg $cache ptr)) u64)
@@ -136,25 +139,25 @@ template! {
 
     Op::NewTable => (box table (call new_table (arglist (carg (tc) ptr)) ptr))
     Op::GetField => unsafe (as (($table table))
-        (cached $cache Field (^is_of $table) (load (^field $table) u64) (^get_slowly $table))
+        (cached $cache Field (^is_of $table) (load fields (^field $table) u64) (^get_slowly $table))
         (slow no_table (arglist) u64))
     Op::SetField => unsafe (asv (($table table))
-        (cachedv $cache Field (^is_of $table) (store (^field $table) $value u64) (^set_slowly $table))
+        (cachedv $cache Field (^is_of $table) (store fields (^field $table) $value u64) (^set_slowly $table))
         (discard (slow no_table (arglist) u64)))
     Op::GetGlobal => unsafe (let: (($table (^globals)))
-        (cached $cache Field (^is_of $table) (load (^field $table) u64) (^get_slowly $table)))
+        (cached $cache Field (^is_of $table) (load fields (^field $table) u64) (^get_slowly $table)))
     Op::SetGlobal => unsafe (letv: (($table (^globals)))
-        (cachedv $cache Field (^is_of $table) (store (^field $table) $value u64) (^set_slowly $table)))
+        (cachedv $cache Field (^is_of $table) (store fields (^field $table) $value u64) (^set_slowly $table)))
     Op::GetIndex => unsafe (as (($table table) ($key number))
         (let: (($at (^integer $key)))
-            (if (all (eq (stof $at f64) $key) (ult $at (load $table (&field Table, size))))
-                (load (idx (load $table (&field Table, array)) (ucast $at u32) 8) u64)
+            (if (all (eq (stof $at f64) $key) (ult $at (load headers $table (&field Table, size))))
+                (load arrays (idx (load headers $table (&field Table, array)) (ucast $at u32) 8) u64)
                 (slow get_index (arglist (carg $key f64)) u64)))
         (slow no_table (arglist) u64))
     Op::SetIndex => unsafe (asv (($table table) ($key number))
         (letv: (($at (^integer $key)))
-            (ifv (all (eq (stof $at f64) $key) (ult $at (load $table (&field Table, size))))
-                (store (idx (load $table (&field Table, array)) (ucast $at u32) 8) $value u64)
+            (ifv (all (eq (stof $at f64) $key) (ult $at (load headers $table (&field Table, size))))
+                (store arrays (idx (load headers $table (&field Table, array)) (ucast $at u32) 8) $value u64)
                 (slowv set_index
                     (arglist (carg (tc) ptr) (carg $table ptr) (carg $key f64) (carg $value u64)))))
         (discard (slow no_table (arglist) u64)))
@@ -165,22 +168,22 @@ template! {
 
     macro ^cell () (load pure (idx (addr (unbox closure $closure) (&sizeof Closure)) $at 8) ptr)
     macro ^call (,count ,arguments) (as (($called closure $function))
-        (if (eq (load $called (&field Closure, arguments)) ,count)
-            (invoke (load $called (&field Closure, function)) ,arguments u64)
+        (if (eq (load headers $called (&field Closure, arguments)) ,count)
+            (invoke (load headers $called (&field Closure, function)) ,arguments u64)
             (slow no_function (arglist) u64))
         (slow no_function (arglist) u64))
 
-    Op::NewCell => unsafe (let: (($cell (load (tc) (&field Heap, next))))
-        (if (ult $cell (load (tc) (&field Heap, end)))
-            (do (store (tc) (add $cell 8) (&field Heap, next)) (store $cell $value u64) $cell)
+    Op::NewCell => unsafe (let: (($cell (load heap (tc) (&field Heap, next))))
+        (if (ult $cell (load heap (tc) (&field Heap, end)))
+            (do (store heap (tc) (add $cell 8) (&field Heap, next)) (store cells $cell $value u64) $cell)
             (slow new_cell (arglist (carg (tc) ptr) (carg $value u64)) u64)))
     Op::NewClosure => (box closure (call new_closure
         (arglist
             (carg (tc) ptr) (carg $function u64) (carg $arguments u64)
             (carg (window $cells) ptr) (carg (length $cells) u64))
         ptr))
-    Op::GetUpvalue => unsafe (load (^cell) u64)
-    Op::SetUpvalue => unsafe (store (^cell) $value u64)
+    Op::GetUpvalue => unsafe (load cells (^cell) u64)
+    Op::SetUpvalue => unsafe (store cells (^cell) $value u64)
     Op::Call1 => unsafe (^call 1 (arglist $function $a))
     Op::Call2 => unsafe (^call 2 (arglist $function $a $b))
     Op::Call3 => unsafe (^call 3 (arglist $function $a $b $c))

@@ -8,6 +8,7 @@ use super::Violation;
 use super::dominance::{Dominance, Point};
 use crate::ir::graph::{Access, CallTarget, Graph, NodeData};
 use crate::ir::index::{Block, Node};
+use crate::ir::regions::MemoryRegion;
 use crate::vocab::op::{Key, Kind};
 use crate::vocab::{Op, Props, Trap, Type};
 
@@ -298,13 +299,16 @@ impl Judge<'_> {
             Op::IDX => matches!(data.imm, 1 | 2 | 4 | 8),
             op if self.graph.vocab.info(op).is_call() => (data.imm as usize) < self.graph.calls.len(),
             op if self.graph.has_state(op) => (data.imm as usize) < self.graph.states.all.len(),
-            op if self.graph.vocab.info(op).props.contains(Props::ACCESS) => match Access::of(data.imm) {
-                Access::Plain => true,
-                Access::Pure => data.ty() != Type::Void,
-                Access::Within(code) => {
-                    Access::Within(code).bits() == data.imm && Trap::from_code(code).is_some()
-                }
-            },
+            op if self.graph.vocab.info(op).props.contains(Props::ACCESS) => {
+                let (access, region) = (Access::of(data.imm), MemoryRegion::of(data.imm));
+                let fits = match access {
+                    Access::Plain => true,
+                    // What never changes is apart from all that is written.
+                    Access::Pure => data.ty() != Type::Void && region == MemoryRegion::ANY,
+                    Access::Within(code) => Trap::from_code(code).is_some(),
+                };
+                fits && access.bits() | region.bits() == data.imm
+            }
             _ => true,
         }
     }

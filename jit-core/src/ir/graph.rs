@@ -7,6 +7,7 @@
 
 use super::index::{Block, List, Node};
 use super::kinds::ValueKind;
+use super::regions::{MemoryRegion, MemoryRegions};
 use super::state::{FrameState, FrameStates, StateRegister};
 use super::template::Signature;
 use crate::vocab::{Op, Props, Sig, Trap, Type, Vocabulary};
@@ -22,7 +23,7 @@ pub struct NodeData {
     pub inputs: List,
     /// Its constant: the bits of a `const`, the offset of an `addr`, the scale of an `idx`, the index in [`Graph::calls`] of a
     /// call, the number in [`Graph::kinds`] of an `is`, `unbox` or `box`, the code of a `trap`, the bytecode index of an `exit_at`, the
-    /// number in [`Graph::states`] of an `exit_with`, the [`Access`] of a load or store.
+    /// number in [`Graph::states`] of an `exit_with`, the [`Access`] and the [`MemoryRegion`] of a load or store.
     pub imm: u64,
     /// The block that it is pinned in; `NONE` while it floats.
     pub block: Block,
@@ -124,10 +125,10 @@ impl Access {
         }
     }
 
-    /// The access that a constant encodes.
+    /// The access that a constant encodes, whatever the region.
     #[inline]
     pub const fn of(bits: u64) -> Access {
-        match bits {
+        match bits & !MemoryRegion::MASK {
             0 => Access::Plain,
             1 => Access::Pure,
             within => Access::Within(within as u32),
@@ -380,6 +381,33 @@ impl Graph {
         match self.vocab.info(data.op).props.contains(Props::ACCESS) {
             true => Access::of(data.imm),
             false => Access::Plain,
+        }
+    }
+
+    /// The region that a load or store touches; [`MemoryRegion::ANY`] for all other nodes.
+    #[inline]
+    pub fn region(&self, node: Node) -> MemoryRegion {
+        let data = self.node(node);
+        match self.vocab.info(data.op).props.contains(Props::ACCESS) {
+            true => MemoryRegion::of(data.imm),
+            false => MemoryRegion::ANY,
+        }
+    }
+
+    /// Whether there are kinds of values, and accesses that name their regions.
+    pub fn names_regions(&self) -> bool {
+        let names_one = |data: &NodeData| {
+            MemoryRegion::of(data.imm) != MemoryRegion::ANY
+                && self.vocab.info(data.op).props.contains(Props::ACCESS)
+        };
+        !self.kinds.is_empty() && self.nodes.iter().any(names_one)
+    }
+
+    /// Where a node may write.
+    pub fn written(&self, node: Node) -> MemoryRegions {
+        match self.writes(node) {
+            true => self.region(node).places(),
+            false => MemoryRegions::NONE,
         }
     }
 

@@ -175,18 +175,26 @@ pub(super) const fn are_alike(one: &[ValueKind], other: &[ValueKind]) -> bool {
     }
     let mut at = 0;
     while at < one.len() {
-        let (one, other) = (one[at].name.as_bytes(), other[at].name.as_bytes());
-        if one.len() != other.len() {
+        if !is_same_name(one[at].name, other[at].name) {
             return false;
         }
-        let mut byte = 0;
-        while byte < one.len() {
-            if one[byte] != other[byte] {
-                return false;
-            }
-            byte += 1;
-        }
         at += 1;
+    }
+    true
+}
+
+/// Whether two names are equal.
+pub(super) const fn is_same_name(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len() != other.len() {
+        return false;
+    }
+    let mut byte = 0;
+    while byte < one.len() {
+        if one[byte] != other[byte] {
+            return false;
+        }
+        byte += 1;
     }
     true
 }

@@ -13,6 +13,7 @@ pub mod interpreted;
 pub mod kinds;
 pub mod operand;
 pub mod ranges;
+pub mod regions;
 pub mod schedule;
 pub mod sites;
 pub mod slow_paths;

@@ -6,6 +6,7 @@
 
 use super::graph::Effect;
 use super::kinds::{self, ValueKind};
+use super::regions;
 use crate::vocab::{Op, Sig, Type};
 
 /// A value of a template, by number.
@@ -378,6 +379,8 @@ pub struct Template {
     pub guarded: Option<&'static Template>,
     /// The kinds of values that `is`, `unbox` and `box` in this template are about, by number. Empty if it has none of these.
     pub kinds: &'static [ValueKind],
+    /// The names of the regions that `template!` declares; the first one has number 1.
+    pub regions: &'static [&'static str],
 }
 
 impl Template {
@@ -419,6 +422,12 @@ impl Template {
         with
     }
 
+    /// Panics unless all templates have the same kinds of values and the same regions.
+    pub const fn assert_same_declarations<const N: usize>(templates: &[&Template; N]) {
+        Template::assert_same_kinds(templates);
+        Template::assert_same_regions(templates);
+    }
+
     /// Panics unless all templates that use kinds of values use the same ones.
     pub const fn assert_same_kinds<const N: usize>(templates: &[&Template; N]) {
         let (mut set, mut at): (&[ValueKind], _) = (&[], 0);
@@ -430,6 +439,22 @@ impl Template {
             );
             if set.is_empty() {
                 set = kinds;
+            }
+            at += 1;
+        }
+    }
+
+    /// Panics unless all templates call the region of a number by the same name.
+    pub const fn assert_same_regions<const N: usize>(templates: &[&Template; N]) {
+        let (mut longest, mut at): (&[&str], _) = (&[], 0);
+        while at < N {
+            let regions = templates[at].regions;
+            assert!(
+                regions::are_alike(longest, regions),
+                "the templates of one enum declare different regions; share them with `template_macros!`"
+            );
+            if regions.len() > longest.len() {
+                longest = regions;
             }
             at += 1;
         }

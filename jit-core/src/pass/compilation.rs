@@ -7,8 +7,8 @@
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
 use super::{
-    Target, allocate, build, chaos, dead, forward, kinds, live, place, placeholders, represent, rewrite,
-    tile, unwrap,
+    Target, allocate, build, chaos, dead, forward, kinds, live, number, place, placeholders, represent,
+    rewrite, tile, unwrap,
 };
 use crate::check;
 use crate::error::Error;
@@ -42,6 +42,7 @@ pub struct Compilation {
     build: build::BuildScratch,
     /// Apart, because few bytecode types have kinds, and engines are made on small stacks too.
     kinds: Box<kinds::Scratch>,
+    number: Box<number::Scratch>,
     represent: represent::Scratch,
     rewrite: rewrite::Scratch,
     forward: forward::Scratch,
@@ -66,6 +67,7 @@ impl Default for Compilation {
             assignment: Assignment::default(),
             build: build::BuildScratch::default(),
             kinds: Box::default(),
+            number: Box::default(),
             represent: represent::Scratch::default(),
             rewrite: rewrite::Scratch::default(),
             forward: forward::Scratch::default(),
@@ -124,7 +126,16 @@ impl Compilation {
             self.build.release();
         }
         self.judge_graph("build", target, observer)?;
-        let masks = kinds::kinds(&mut self.kinds, &mut self.graph);
+        let mut masks = kinds::kinds(&mut self.kinds, &mut self.graph);
+        // What is stored in a field and loaded again is of a known kind, if nothing between may have changed it: more is known of
+        // that where regions are named, and it pays for a second look only there.
+        if self.graph.names_regions() {
+            number::number(&mut self.number, &mut self.graph);
+            if forward::forward(&mut self.forward, &mut self.graph) {
+                judge(target, "forward", || check::graph::graph(&self.graph), || print::graph(&self.graph))?;
+                masks = kinds::kinds(&mut self.kinds, &mut self.graph);
+            }
+        }
         if !self.graph.kinds.is_empty() {
             observer.kinds(&self.graph, masks);
             judge_graph("kinds", &self.graph, target, observer)?;
@@ -132,6 +143,7 @@ impl Compilation {
         represent::represent(&mut self.represent, &mut self.graph, masks);
         if self.graph.nodes.len() >= LONG {
             self.kinds.release();
+            *self.number = number::Scratch::default();
             self.represent.release();
         }
         self.judge_graph("represent", target, observer)?;

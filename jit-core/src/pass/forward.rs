@@ -2,29 +2,34 @@
 //!
 //! In and out: a graph. Out: a load of a known value is replaced by the value that was stored or loaded there before. A
 //! store is removed if it is overwritten before it can be read, or if it changes nothing. A load at the head of a loop that
-//! writes nothing is hoisted into the block before the loop. Needs: equal addresses are one node (`number`, `rewrite`).
+//! does not write there is hoisted into the block before the loop. Needs: equal addresses are one node (`number`, `rewrite`).
 //! Keeps: the order of effects. Cost: linear, as at most [`MAX_KNOWN`] values are remembered.
 //!
 //! An access that may fault can end a function, like a trap. The handler of the fault may read all earlier stores, and
 //! loads after the access are not moved before it. The access itself is removed only if the same place has been accessed
 //! before: that access would have faulted instead.
 //!
-//! Two accesses are disjoint if their addresses are the same node plus constant offsets, and do not overlap; nothing is
-//! known about different nodes. Calls declare what they touch. A call that does not observe the frame leaves the frame
-//! alone, as long as the frame's address has not escaped.
+//! Two accesses are disjoint if their addresses are the same node plus constant offsets, and do not overlap, or if they are in
+//! different regions ([`MemoryRegion`]). Nothing else is known about different nodes. Calls declare what they touch. A call that does
+//! not observe the frame leaves the frame alone, as long as the frame's address has not escaped.
 //!
 //! The values known at a block's end are known at the start of blocks with no other predecessor; a block with several
-//! predecessors starts with the values on which all of them agree. A loop's head starts with the values known before the
-//! loop if nothing in the loop writes, and otherwise with none.
+//! predecessors starts with the values on which all of them agree. A loop's head starts with those of the values known before the
+//! loop that are in regions which the loop does not write. They are values from before the loop at addresses from before
+//! it, so each iteration finds them as the first one does.
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
 use crate::ir::graph::{Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
+use crate::ir::regions::{MemoryRegion, MemoryRegions};
 use crate::vocab::{Op, Props, Sig, Type};
 
 /// How many values in memory are remembered; the oldest are forgotten.
 const MAX_KNOWN: usize = 24;
+
+/// How many stores in loops are looked at one by one.
+const MAX_STORES: usize = 16;
 
 /// How many nodes an address may depend on for its load to be hoisted out of a loop.
 const MAX_ADDRESS: usize = 16;
@@ -35,8 +40,11 @@ pub struct Scratch {
     flow: FlowGraph,
     /// The replacement of a load; `NONE` if there is none.
     replaced: Vec<Node>,
-    /// By loop: whether anything in it writes.
-    writes: Vec<bool>,
+    /// By loop: where anything in it writes.
+    writes: Vec<MemoryRegions>,
+    /// The stores in loops that name a region, each with the number of its innermost loop. If there are more than [`MAX_STORES`], these
+    /// are not all.
+    stores: Vec<(u32, MemoryPlace)>,
     /// By rank: the values known at the end of each block, as start and length in `kept`.
     ends: Vec<(u32, u32)>,
     kept: Vec<Known>,
@@ -55,20 +63,46 @@ impl Scratch {
     }
 }
 
+/// Whether a loop that writes these regions may write a place that was accessed before the loop. What is written to a region is
+/// among the stores, and an address that was used before the loop is the same one in the loop.
+fn may_write(
+    written: MemoryRegions,
+    stores: &[(u32, MemoryPlace)],
+    flow: &FlowGraph,
+    this: u32,
+    place: MemoryPlace,
+) -> bool {
+    if !place.region.places().meets(written) {
+        return false;
+    }
+    let is_inside = |mut inner: u32| {
+        // Inner loops come before outer ones.
+        while inner < this {
+            inner = flow.loops[inner as usize].parent;
+        }
+        inner == this
+    };
+    written == MemoryRegions::ALL
+        || stores.len() > MAX_STORES
+        || stores.iter().any(|(inner, store)| is_inside(*inner) && !store.is_apart(place))
+}
+
 /// A place in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct MemoryPlace {
     base: Node,
     offset: i64,
     bytes: u32,
+    region: MemoryRegion,
 }
 
 impl MemoryPlace {
     /// Whether the two are known to be disjoint.
     fn is_apart(self, other: MemoryPlace) -> bool {
-        self.base == other.base
-            && (self.offset + self.bytes as i64 <= other.offset
-                || other.offset + other.bytes as i64 <= self.offset)
+        self.region.is_apart(other.region)
+            || self.base == other.base
+                && (self.offset + self.bytes as i64 <= other.offset
+                    || other.offset + other.bytes as i64 <= self.offset)
     }
 
     /// Whether this place contains all bytes of the other.
@@ -171,29 +205,54 @@ impl Forwarder<'_> {
     }
 
     fn find_writes(&mut self) {
-        let Scratch { flow, writes, .. } = &mut *self.scratch;
-        writes.clear();
-        writes.resize(flow.loops.len(), false);
-        for (rank, block) in flow.order.iter().enumerate() {
-            let inner = flow.innermost[rank];
-            if inner != NONE && self.graph.block(*block).body.iter().any(|node| self.graph.writes(*node)) {
-                writes[inner as usize] = true;
+        let n_loops = self.scratch.flow.loops.len();
+        self.scratch.writes.clear();
+        self.scratch.writes.resize(n_loops, MemoryRegions::NONE);
+        self.scratch.stores.clear();
+        for rank in 0..self.scratch.flow.order.len() {
+            let inner = self.scratch.flow.innermost[rank];
+            if inner != NONE {
+                self.find_writes_in(self.scratch.flow.order[rank], inner);
             }
         }
+        let Scratch { flow, writes, .. } = &mut *self.scratch;
         // Inner loops come before outer ones.
         for inner in 0..flow.loops.len() {
             let parent = flow.loops[inner].parent;
-            if parent != NONE && writes[inner] {
-                writes[parent as usize] = true;
+            if parent != NONE {
+                writes[parent as usize] = writes[parent as usize].or(writes[inner]);
             }
         }
     }
 
-    /// Hoists loads at the head of loops that write nothing into the block before the loop.
+    /// Adds what a block writes to what its innermost loop does.
+    fn find_writes_in(&mut self, block: Block, inner: u32) {
+        let mut written = self.scratch.writes[inner as usize];
+        for at in 0..self.graph.block(block).body.len() {
+            if written == MemoryRegions::ALL {
+                break;
+            }
+            let node = self.graph.block(block).body[at];
+            written = written.or(self.graph.written(node));
+            let region = self.graph.region(node);
+            if region != MemoryRegion::ANY
+                && self.graph.node(node).op == Op::STORE
+                && self.scratch.stores.len() <= MAX_STORES
+            {
+                let ty = self.graph.node(node).sig.from;
+                let place = self.place(self.graph.inputs(node)[0], ty, region);
+                self.scratch.stores.push((inner, place));
+            }
+        }
+        self.scratch.writes[inner as usize] = written;
+    }
+
+    /// Hoists loads at the head of loops that do not write there into the block before the loop.
     fn hoist(&mut self) {
         for inner in 0..self.scratch.flow.loops.len() {
             let head = self.scratch.flow.loops[inner].head;
-            if self.scratch.writes[inner] {
+            let written = self.scratch.writes[inner];
+            if written == MemoryRegions::ALL {
                 continue;
             }
             let block = self.scratch.flow.order[head as usize];
@@ -206,6 +265,7 @@ impl Forwarder<'_> {
                 may_have_faulted |= self.graph.may_fault(node);
                 let stays = !is_load
                     || may_have_faulted
+                    || self.may_be_written(node, inner as u32)
                     || !self.is_known_in(self.graph.inputs(node)[0], before)
                     || !self.scratch.steps.take();
                 if stays {
@@ -218,6 +278,12 @@ impl Forwarder<'_> {
             });
             self.graph.blocks[block.at()].body = body;
         }
+    }
+
+    /// Whether a loop may write what a load reads.
+    fn may_be_written(&self, load: Node, inner: u32) -> bool {
+        let Scratch { flow, writes, stores, .. } = &*self.scratch;
+        may_write(writes[inner as usize], stores, flow, inner, self.place_of_load(load))
     }
 
     /// The first block, from a loop's head on, that does more than poll for a stop or spend fuel.
@@ -292,16 +358,19 @@ impl Forwarder<'_> {
 
     /// Finds the values known at a block's start.
     fn start(&mut self, block: Block, rank: u32) {
-        let Scratch { flow, writes, ends, kept, known, .. } = &mut *self.scratch;
+        let Scratch { flow, writes, ends, kept, known, stores, .. } = &mut *self.scratch;
         known.clear();
         let inner = flow.innermost[rank as usize];
-        let is_quiet_head =
-            inner != NONE && flow.loops[inner as usize].head == rank && !writes[inner as usize];
-        let mut is_first = true;
+        let mut written = MemoryRegions::ALL;
+        if inner != NONE && flow.loops[inner as usize].head == rank {
+            written = writes[inner as usize];
+        }
+        let (mut is_first, mut is_head) = (true, false);
         for pred in &self.graph.block(block).preds {
             let pred = flow.rank[pred.block.at()];
             if pred >= rank {
-                if is_quiet_head && flow.dominates(rank, pred) {
+                if written != MemoryRegions::ALL && flow.dominates(rank, pred) {
+                    is_head = true;
                     continue;
                 }
                 known.clear();
@@ -314,6 +383,9 @@ impl Forwarder<'_> {
             } else {
                 known.retain(|one| at_end.contains(one));
             }
+        }
+        if is_head && !written.is_empty() {
+            known.retain(|one| !may_write(written, stores, flow, inner, one.place));
         }
     }
 
@@ -347,18 +419,37 @@ impl Forwarder<'_> {
     }
 
     /// The place that an access of this type touches at an address.
-    fn place(&mut self, address: Node, ty: Type) -> MemoryPlace {
+    fn place(&self, address: Node, ty: Type, region: MemoryRegion) -> MemoryPlace {
         let (mut base, mut offset) = (self.current(address), 0);
-        while self.graph.node(base).op == Op::ADDR {
-            offset += self.graph.node(base).imm as i64;
+        loop {
+            offset += match (self.graph.node(base).op, self.graph.inputs(base)) {
+                (Op::ADDR, _) => self.graph.node(base).imm as i64,
+                // Before anything is rewritten, an address may be the sum of another one and a constant.
+                (Op::ADD, &[_, offset]) => match self.small_constant(offset) {
+                    Some(offset) => offset,
+                    None => break,
+                },
+                _ => break,
+            };
             base = self.current(self.graph.inputs(base)[0]);
         }
-        MemoryPlace { base, offset, bytes: ty.bytes() }
+        MemoryPlace { base, offset, bytes: ty.bytes(), region }
+    }
+
+    /// The value of a constant, also one that is widened.
+    fn small_constant(&self, node: Node) -> Option<i64> {
+        let data = self.graph.node(node);
+        let constant = if data.op == Op::UCAST { self.graph.inputs(node)[0] } else { node };
+        self.graph.as_const(constant).and_then(|bits| i32::try_from(bits as i64).ok()).map(i64::from)
+    }
+
+    fn place_of_load(&self, node: Node) -> MemoryPlace {
+        self.place(self.graph.inputs(node)[0], self.graph.node(node).ty(), self.graph.region(node))
     }
 
     fn load(&mut self, node: Node) {
         let ty = self.graph.node(node).ty();
-        let place = self.place(self.graph.inputs(node)[0], ty);
+        let place = self.place_of_load(node);
         // The latest values come last. A value narrower than the load does not help.
         let fits = |known: &&Known| {
             (known.place.base, known.place.offset) == (place.base, place.offset)
@@ -396,7 +487,7 @@ impl Forwarder<'_> {
     fn store(&mut self, node: Node) {
         let ty = self.graph.node(node).sig.from;
         let [address, value] = *self.graph.inputs(node) else { unreachable!("a store has two operands") };
-        let place = self.place(address, ty);
+        let place = self.place(address, ty, self.graph.region(node));
         let value = self.current(value);
         let written = Known { place, ty, value };
         if self.scratch.known.contains(&written) && self.scratch.steps.take() {

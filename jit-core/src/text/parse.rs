@@ -6,6 +6,7 @@
 
 use crate::ir::graph::{Access, BlockData, CallData, CallTarget, Effect, Graph, Heat, NodeData, Pred};
 use crate::ir::index::{Block, InstId, List, Loop, Node, Vreg};
+use crate::ir::regions::MemoryRegion;
 use crate::ir::schedule::LoopData;
 use crate::ir::state::{FrameState, Saved, SavedValue, StateRegister, TileState};
 use crate::ir::template::{Convention, Signature};
@@ -271,6 +272,13 @@ impl GraphParser {
             parts.imm = Some(Access::Pure.bits());
         } else if let Some(code) = word.strip_prefix("within:") {
             parts.imm = Some(Access::Within(number(code, "", "a trap's code")?).bits());
+        } else if let Some(region) = word.strip_prefix("in:") {
+            let region = number(region, "", "a region's number")?;
+            if !(1..=MemoryRegion::MAX as u32).contains(&region) {
+                return Err(format!("there is no region {region}"));
+            }
+            let access = parts.imm.unwrap_or(0);
+            parts.imm = Some(access | MemoryRegion::of_number(region as u8).bits());
         } else if word.starts_with('v') {
             parts.inputs.push(node(word)?);
         } else if word.starts_with("slot") && self.graph.has_state(op) {

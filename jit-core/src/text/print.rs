@@ -16,6 +16,7 @@ use crate::ir::assignment::{Assignment, Loc, Part, Source};
 use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
 use crate::ir::index::{Block, Node, Vreg};
 use crate::ir::ranges::{Ranges, Segment};
+use crate::ir::regions::MemoryRegion;
 use crate::ir::schedule::Schedule;
 use crate::ir::state::{Saved, SavedValue, StateRegister, TileState};
 use crate::ir::template::Convention;
@@ -295,6 +296,9 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
         Access::Plain => {}
         Access::Pure => out.push_str(" pure"),
         Access::Within(code) => write!(out, " within:{code}")?,
+    }
+    if graph.region(node) != MemoryRegion::ANY {
+        write!(out, " in:{}", graph.region(node).number())?;
     }
     if data.block.is_some() && graph.block(data.block).end == node {
         for succ in &graph.block(data.block).succs {

@@ -1,6 +1,7 @@
 //! A template after type checking, as both the lowering and the generator of the interpreter read it.
 
 use super::signs::Sign;
+use super::steps::Access;
 use crate::place::Place;
 use crate::token::Token;
 use azulejo_core::ir::bytecode::OperandKind;
@@ -98,7 +99,7 @@ pub enum Kind {
     Guard(Box<Typed>, Box<Typed>),
     /// Ends the function with a trap of this code.
     Trap(Vec<Token>),
-    /// A flag, the code of the trap if the flag is false, and an expression with an access ([`Constant::Within`]) that
+    /// A flag, the code of the trap if the flag is false, and an expression with an access ([`Access::Within`]) that
     /// may fault instead.
     Within(Box<Typed>, Vec<Token>, Box<Typed>),
     /// A call of a Rust function or an address.
@@ -162,10 +163,13 @@ pub enum Constant {
     Address(Vec<Token>),
     /// An operand of the bytecode.
     Operand(usize),
-    /// On a load: the memory there never changes.
-    Pure,
-    /// On a load or store: it is the access of a `(within …)` with this trap code.
-    Within(Vec<Token>),
+    /// How a load or store touches memory.
+    Access {
+        /// Whether what is there never changes, or it is the access of a `(within …)`.
+        access: Access,
+        /// The number of its region; zero if it names none.
+        region: u8,
+    },
 }
 
 /// A call of a Rust function or of an address.

@@ -30,6 +30,8 @@ pub(super) struct Checker<'a> {
     pub(super) structs: &'a Structs,
     /// The kinds of values.
     pub(super) kinds: &'a Kinds,
+    /// The names of the regions of memory.
+    pub(super) regions: &'a [String],
     /// If this is a formula of a kind, the name of its argument.
     pub(super) argument: Option<&'static str>,
     /// Whether an error is due to a kind that is wrong, which was reported.
@@ -100,6 +102,7 @@ impl<'a> Checker<'a> {
             macros: &source.macros,
             structs: &source.structs,
             kinds,
+            regions: &source.regions,
             argument: None,
             is_moot: false,
             is_unsafe,

@@ -232,9 +232,12 @@ impl Lowering<'_> {
                     Some(Constant::Tokens(tokens)) => Imm::Rust(tokens.clone()),
                     Some(Constant::Operand(at)) => Imm::Operand(*at),
                     Some(Constant::Address(_)) => unreachable!("an address is a value"),
-                    Some(Constant::Pure) => Imm::Access(Access::Pure),
-                    Some(Constant::Within(code)) if self.faults => Imm::Access(Access::Within(code.clone())),
-                    Some(Constant::Within(_)) => Imm::Access(Access::Plain),
+                    Some(Constant::Access { access: Access::Within(_), region }) if !self.faults => {
+                        Imm::Access { access: Access::Plain, region: *region }
+                    }
+                    Some(Constant::Access { access, region }) => {
+                        Imm::Access { access: access.clone(), region: *region }
+                    }
                 };
                 if sig.ty == Type::Void {
                     let before = self.n_values;

@@ -16,6 +16,7 @@ mod kinds;
 mod lower;
 mod macros;
 mod of_kind;
+mod regions;
 pub mod signs;
 mod sites;
 mod source;

@@ -1,10 +1,11 @@
-//! The contents of a `template!`: rows, macros and kinds.
+//! The contents of a `template!`: rows, macros, kinds and regions.
 //!
 //! In: tokens. Out: a [`Source`], and the syntax errors.
 
 use super::fields::Structs;
 use super::kinds::{self, WrittenKinds};
 use super::macros::Macro;
+use super::regions;
 use crate::place::{Error, Errors, Place};
 use crate::reader::Reader;
 use crate::sexpr::Sexpr;
@@ -33,7 +34,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// The rows, macros and kinds of a `template!`.
+/// The rows, macros, kinds and regions of a `template!`.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     /// The fields of the structs that the rows use.
@@ -44,6 +45,8 @@ pub struct Source {
     pub macros: HashMap<String, Macro>,
     /// The set of kinds, if there is one.
     pub kinds: Option<WrittenKinds>,
+    /// The names of the regions of memory.
+    pub regions: Vec<String>,
 }
 
 impl Source {
@@ -58,6 +61,8 @@ impl Source {
                 read_macro(&mut reader, &mut source)
             } else if kinds::comes_next(&reader) {
                 read_kinds(&mut reader, &mut source, errors)
+            } else if regions::comes_next(&reader) {
+                regions::read(&mut reader, &mut source.regions, errors)
             } else {
                 read_row(&mut reader, &mut source)
             };
@@ -71,10 +76,10 @@ impl Source {
     }
 }
 
-/// Whether these tokens are `Enum::Opcode =>`, with or without a `!`, a macro, or kinds.
+/// Whether these tokens are `Enum::Opcode =>`, with or without a `!`, a macro, kinds, or regions.
 fn starts_row(tokens: &[Token]) -> bool {
     let mut reader = Reader::new(tokens[..tokens.len().min(12)].to_vec());
-    if reader.takes_word("macro") || kinds::comes_next(&reader) {
+    if reader.takes_word("macro") || kinds::comes_next(&reader) || regions::comes_next(&reader) {
         return true;
     }
     let is_path = reader.path().is_some_and(|(_, idents)| idents.len() > 1);

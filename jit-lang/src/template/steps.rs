@@ -75,7 +75,12 @@ pub enum Imm {
     /// An `Imm` operand of the bytecode.
     Operand(usize),
     /// How a load or store touches memory.
-    Access(Access),
+    Access {
+        /// Whether what is there never changes, or it may fault.
+        access: Access,
+        /// The number of its region; zero if it names none.
+        region: u8,
+    },
 }
 
 /// How a load or store touches memory.

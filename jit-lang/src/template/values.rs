@@ -49,11 +49,7 @@ impl Checker<'_> {
             };
             return fail(head, format!("there is no operator `{word}`{hint}"));
         };
-        let is_load = info.props.contains(Props::ACCESS | Props::READS);
-        let (is_pure, rest) = match rest.split_first() {
-            Some((first, others)) if is_load && first.word() == Some("pure") => (true, others),
-            _ => (false, rest),
-        };
+        let (access, rest) = self.access(info, rest)?;
         let n_operands = info.operands.len();
         let n_params = info.params.len();
         if rest.len() != n_operands + n_params {
@@ -73,8 +69,8 @@ impl Checker<'_> {
         }
         let (operands, params) = rest.split_at(n_operands);
         let mut typed = self.apply(op, info, operands, params, place, expect)?;
-        if let (true, Kind::Op { imm, .. }) = (is_pure, &mut typed.kind) {
-            *imm = Some(Constant::Pure);
+        if let (Some(access), Kind::Op { imm, .. }) = (access, &mut typed.kind) {
+            *imm = Some(access);
         }
         Ok(typed)
     }

@@ -6,11 +6,12 @@
 
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, Checker, fail, wrong_count};
+use super::steps::Access;
 use crate::place::Place;
 use crate::sexpr::Sexpr;
 use crate::token::Token;
 use azulejo_core::ir::graph::Effect;
-use azulejo_core::vocab::{Props, Scalar, Vocabulary};
+use azulejo_core::vocab::{Op, Props, Scalar, Vocabulary};
 
 const ONE_ACCESS: &str = "expected a load or a store, or a value computed from one";
 const QUIET: &str =
@@ -38,8 +39,12 @@ fn mark(typed: &mut Typed, code: &[Token], vocab: Vocabulary) -> Checked<()> {
     let place = typed.place;
     match &mut typed.kind {
         Kind::Op { op, args, imm, checks, .. } if checks.is_empty() => {
-            if vocab.info(*op).props.contains(Props::ACCESS) && !matches!(imm, Some(Constant::Pure)) {
-                *imm = Some(Constant::Within(code.to_vec()));
+            if is_access(*op, imm, vocab) {
+                let region = match imm {
+                    Some(Constant::Access { region, .. }) => *region,
+                    _ => 0,
+                };
+                *imm = Some(Constant::Access { access: Access::Within(code.to_vec()), region });
                 return args
                     .iter()
                     .find_map(|arg| noise(arg, vocab))
@@ -76,14 +81,18 @@ fn one_of<'a>(
 
 /// Whether an expression contains an access.
 fn touches(typed: &Typed, vocab: Vocabulary) -> bool {
-    let is_access = |typed: &Typed| match &typed.kind {
-        Kind::Op { op, imm, .. } => {
-            vocab.info(*op).props.contains(Props::ACCESS) && !matches!(imm, Some(Constant::Pure))
-        }
+    let touches_itself = match &typed.kind {
+        Kind::Op { op, imm, .. } => is_access(*op, imm, vocab),
         Kind::Within(..) => true,
         _ => false,
     };
-    is_access(typed) || parts(typed).iter().any(|part| touches(part, vocab))
+    touches_itself || parts(typed).iter().any(|part| touches(part, vocab))
+}
+
+/// Whether an operator with this constant is an access of memory that may change.
+fn is_access(op: Op, imm: &Option<Constant>, vocab: Vocabulary) -> bool {
+    let is_pure = matches!(imm, Some(Constant::Access { access: Access::Pure, .. }));
+    vocab.info(op).props.contains(Props::ACCESS) && !is_pure
 }
 
 /// The place of the first part of an expression that has an effect, if any.

@@ -334,7 +334,7 @@ impl Writer<'_> {
                     _ => quote!((#field.0 as #rust)),
                 }
             }
-            Constant::Pure | Constant::Within(_) => unreachable!("loads and stores have no constant here"),
+            Constant::Access { .. } => unreachable!("loads and stores have no constant here"),
         }
     }
 

@@ -194,7 +194,9 @@ fn placeholder(row: &Row, description: &Description, kept: &Kept) -> TokenStream
         // SAFETY: it is never run, because the crate does not compile.
         #implementation {
             const TEMPLATE: &'static #core::template::Template =
-                &#core::template::Template { steps: &[], blocks: 1, guarded: ::core::option::Option::None, kinds: &[] };
+                &#core::template::Template {
+                    steps: &[], blocks: 1, guarded: ::core::option::Option::None, kinds: &[], regions: &[],
+                };
 
             unsafe fn run(
                 _: &#path,
@@ -259,7 +261,7 @@ impl Rows<'_> {
         if self.kinds.is_none() && compiled.template.uses_kinds() {
             self.kinds = Some(kinds::name(&row.path, number));
         }
-        let template = print::template(&compiled.template, self.kinds.as_ref(), kept);
+        let template = print::template(&compiled.template, self.kinds.as_ref(), &source.regions, kept);
         let op = (&path, number, &opcode);
         let arm = interpret::interpret(op, vocab, operators.as_ref(), &compiled.body, kept);
         let fields = members.iter().enumerate().map(|(at, member)| {
@@ -303,7 +305,9 @@ impl Rows<'_> {
                 reason = "written by a program, from a template that says where it is unsafe"
             )]
             const _: () = {
-                use ::azulejo::__private::core::ir::{bytecode as __bytecode, graph as __graph, sites as __sites};
+                use ::azulejo::__private::core::ir::{
+                    bytecode as __bytecode, graph as __graph, regions as __regions, sites as __sites,
+                };
                 use ::azulejo::__private::core::ir::template as __template;
                 use ::azulejo::__private::core::{native as __native, vocab as __vocab};
                 use ::azulejo::__private::core::vocab::meaning as __meaning;

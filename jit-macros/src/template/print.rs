@@ -12,12 +12,17 @@ use azulejo_lang::template::steps::{
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-/// The tokens of a template, including its variant for accesses that may fault. `kinds` is the item with the kinds, if there is one.
-pub(super) fn template(template: &Template, kinds: Option<&Ident>, kept: &Kept) -> TokenStream {
+/// The tokens of a template, including its variant for accesses that may fault. `kinds` is the item with the kinds, if there is one; `regions` are the names of the regions.
+pub(super) fn template(
+    template: &Template,
+    kinds: Option<&Ident>,
+    regions: &[String],
+    kept: &Kept,
+) -> TokenStream {
     let steps = template.steps.iter().map(|one| step(one, kept));
     let guarded = match &template.guarded {
         Some(guarded) => {
-            let guarded = self::template(guarded, kinds, kept);
+            let guarded = self::template(guarded, kinds, regions, kept);
             quote!(::core::option::Option::Some(&#guarded))
         }
         None => quote!(::core::option::Option::None),
@@ -27,6 +32,7 @@ pub(super) fn template(template: &Template, kinds: Option<&Ident>, kept: &Kept) 
     quote! {
         __template::Template {
             steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded, kinds: #kinds,
+            regions: &[#(#regions),*],
         }
     }
 }
@@ -97,7 +103,7 @@ fn known(imm: &Imm, kept: &Kept) -> TokenStream {
             quote!(((#tokens) as #ty).to_bits() as i64)
         }
         Imm::Value { tokens, sign, .. } => bits(tokens, *sign, kept),
-        Imm::Access(access) => {
+        Imm::Access { access, region } => {
             let access = match access {
                 Access::Plain => quote!(Plain),
                 Access::Pure => quote!(Pure),
@@ -106,7 +112,11 @@ fn known(imm: &Imm, kept: &Kept) -> TokenStream {
                     quote!(Within(#code))
                 }
             };
-            quote!(__graph::Access::#access.bits() as i64)
+            let region = (*region != 0).then(|| {
+                let region = number(*region as u16);
+                quote!(| __regions::MemoryRegion::of_number(#region).bits())
+            });
+            quote!((__graph::Access::#access.bits() #region) as i64)
         }
         Imm::Address(_) | Imm::Operand(_) => unreachable!("rustc does not know it"),
     }

@@ -41,8 +41,10 @@ fn set(reader: &mut Reader, kept: &Kept) -> Result<TokenStream, Error> {
     let mut errors = Errors::default();
     let Source { rows, .. } = Source::read(body.tokens.clone(), &mut errors);
     if let Some(row) = rows.first() {
-        errors
-            .add(row.name.place, "only macros and kinds are shared; what opcodes mean stands in `template!`");
+        errors.add(
+            row.name.place,
+            "only macros, kinds and regions are shared; what opcodes mean stands in `template!`",
+        );
     }
     if !errors.0.is_empty() {
         return Ok(kept.complaints(&errors));

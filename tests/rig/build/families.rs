@@ -27,14 +27,15 @@ fn cells(opcodes: &mut Vec<Opcode>) {
     for (suffix, ty, bytes, mask) in [("I64", "i64", 8, 1), ("I32", "i32", 4, 3), ("U8", "u8", 1, 7)] {
         let cell = format!("(idx (addr (tc) (&offset_of Vm, buffer)) (and $k {mask}) {bytes})");
         let (k, value) = (("k", "Imm", "i64"), ("a", "In", ty));
-        let load = format!("unsafe (load {cell} {ty})");
+        let load = format!("unsafe (load cells {cell} {ty})");
         add(opcodes, &format!("CellLoad{suffix}"), &[("dst", "Out", ty), k], load);
-        let store = format!("unsafe (store {cell} $a {ty})");
+        let store = format!("unsafe (store cells {cell} $a {ty})");
         add(opcodes, &format!("CellStore{suffix}"), &[k, value], store);
-        let sum = format!("unsafe (letv: (($at {cell})) (store $at (add (load $at {ty}) $a) {ty}))");
+        // One access says where it is, and the other one does not.
+        let sum = format!("unsafe (letv: (($at {cell})) (store cells $at (add (load $at {ty}) $a) {ty}))");
         add(opcodes, &format!("CellAdd{suffix}"), &[k, value], sum);
         // A loop whose head contains a load, as part of its condition.
-        let jump = format!("unsafe (when (lt (load {cell} {ty}) $a) (branch $to))");
+        let jump = format!("unsafe (when (lt (load cells {cell} {ty}) $a) (branch $to))");
         opcodes.push(Opcode {
             name: format!("CellJump{suffix}"),
             fields: vec![field("k", "Imm", "i64"), field("a", "In", ty), ("to".into(), "Label".into())],
@@ -42,11 +43,16 @@ fn cells(opcodes: &mut Vec<Opcode>) {
             ..Opcode::default()
         });
     }
-    let notes = "unsafe (load (addr (tc) (&offset_of Vm, notes)) i64)".to_string();
+    let notes = "unsafe (load notes (addr (tc) (&offset_of Vm, notes)) i64)".to_string();
     add(opcodes, "CellLoadNotes", &[("dst", "Out", "i64")], notes);
     let note = "(callv note (arglist (carg (tc) ptr) (carg $a i64)))".to_string();
     add(opcodes, "CellNote", &[("a", "In", "i64")], note);
 }
+
+/// The regions of memory: the cells, what is noted, and what is near the edge of memory or far from it. Many accesses name none.
+pub(crate) const REGIONS: &str = "
+    regions { cells, notes, edges }
+";
 
 /// Tagged 64-bit values: integers of 32 bits with a tag above them, floats, and bit patterns that are neither.
 fn tagged(opcodes: &mut Vec<Opcode>) {
@@ -237,7 +243,8 @@ fn memos(opcodes: &mut Vec<Opcode>) {
     });
 }
 
-/// Accesses at addresses in either of two regions, mostly in the first. Each bounds check takes two comparisons.
+/// Accesses at addresses in either of two regions, mostly in the first. Each bounds check takes two comparisons. For the compiler both
+/// are one region, which the cells are apart from.
 fn regions(opcodes: &mut Vec<Opcode>) {
     let base = |name: &str| format!("(load pure (addr (tc) (&offset_of Vm, {name})) ptr)");
     let (near, far) = (base("edge"), base("far"));
@@ -250,8 +257,8 @@ fn regions(opcodes: &mut Vec<Opcode>) {
         let flag = format!("(any (likely {}) {})", inside("$near"), inside("$far"));
         let value = ("b", "In", ty);
         let (dst, index) = (("dst", "Out", ty), ("i", "In", "i64"));
-        let load = |code| format!("(within {flag} {code} (load $p {ty}))");
-        let store = |code, value: &str| format!("(within {flag} {code} (store $p {value} {ty}))");
+        let load = |code| format!("(within {flag} {code} (load edges $p {ty}))");
+        let store = |code, value: &str| format!("(within {flag} {code} (store edges $p {value} {ty}))");
         let of = |name: &str| format!("Regions{name}{suffix}");
         add(opcodes, &of("Load"), &[dst, index], format!("unsafe (let: {names} {})", load(41)));
         let template = format!("unsafe (letv: {names} {})", store(42, "$b"));
@@ -261,10 +268,16 @@ fn regions(opcodes: &mut Vec<Opcode>) {
         add(opcodes, &of("Change"), &[index, value], format!("unsafe (letv: {names} {changed})"));
         let sum = format!("unsafe (let: {names} (add $b {}))", load(45));
         add(opcodes, &of("Sum"), &[dst, index, value], sum);
+        // Cells that may be the same ones, of which the compiler knows little more than that.
+        let cell = format!("(idx (addr (tc) (&offset_of Vm, buffer)) (and $i 1) {bytes})");
+        let load = format!("unsafe (load cells {cell} {ty})");
+        add(opcodes, &of("CellLoad"), &[dst, index], load);
+        add(opcodes, &of("CellStore"), &[index, value], format!("unsafe (store cells {cell} $b {ty})"));
+        add(opcodes, &of("CellStoreAnywhere"), &[index, value], format!("unsafe (store {cell} $b {ty})"));
     }
     // The first region is read inline, everything else by a function.
     let slow = "(slow (call callee2_slow (arglist (carg $i i64) (carg $i i64)) i64))";
     let template =
-        format!("unsafe (let: {names} (if (likely (ult (sub $p $near) 121)) (load $p i64) {slow}))");
+        format!("unsafe (let: {names} (if (likely (ult (sub $p $near) 121)) (load edges $p i64) {slow}))");
     add(opcodes, "RegionsOrCall", &[("dst", "Out", "i64"), ("i", "In", "i64")], template);
 }

@@ -413,7 +413,7 @@ fn write_source(out: &mut String, opcodes: &[Opcode]) -> std::fmt::Result {
     writeln!(out, "}}\n")?;
     // In small groups, so that a compile error shows the opcodes around it.
     for some in opcodes.chunks(32) {
-        writeln!(out, "template! {{{}", families::KINDS)?;
+        writeln!(out, "template! {{{}{}", families::KINDS, families::REGIONS)?;
         for Opcode { name, template, stores, .. } in some {
             let stores = if *stores { "!" } else { "" };
             writeln!(out, "    Op::{name}{stores} => {template}")?;

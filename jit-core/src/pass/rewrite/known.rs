@@ -14,6 +14,9 @@
 //!
 //! the second test is dropped: where it tests `b`, one of the two flags holds, and `a` does not.
 //!
+//! A branch that compares an integer with a constant also says something of comparisons of the same integer with other
+//! constants: an object of one shape is of no other.
+//!
 //! Cost: a constant for each incoming edge and for each branch. Whether a block dominates another is found by a search
 //! backwards from the latter, if few blocks lie in between; the first time that fails, the dominators of all blocks are
 //! computed.
@@ -43,6 +46,24 @@ struct Literal {
     before: u32,
 }
 
+/// What a fact with one literal says of an integer: that it is equal to a constant, or that it is not.
+#[derive(Clone, Copy, Debug)]
+struct Compared {
+    bits: u64,
+    is_equal: bool,
+    fact: u32,
+    /// What an earlier fact says of the same integer.
+    before: u32,
+}
+
+/// A comparison of an integer with a constant.
+#[derive(Clone, Copy, Debug)]
+struct Equation {
+    value: Node,
+    bits: u64,
+    is_equal: bool,
+}
+
 /// At least one of some literals is true from the start of a block on.
 #[derive(Clone, Copy, Debug)]
 struct Fact {
@@ -57,6 +78,9 @@ pub(super) struct Facts {
     literals: Vec<Literal>,
     /// For each node the last literal about it; entries of nodes with higher numbers may be missing.
     last: Vec<u32>,
+    compared: Vec<Compared>,
+    /// For each integer the last of `compared` about it; entries of nodes with higher numbers may be missing.
+    last_compared: Vec<u32>,
     /// Dominators of the graph at the first query about distant blocks. They stay valid although edges are dropped later,
     /// since those edges are never taken.
     flow: Option<Box<FlowGraph>>,
@@ -73,6 +97,9 @@ impl Facts {
         self.literals.clear();
         self.last.clear();
         self.last.resize(n_nodes, NONE);
+        self.compared.clear();
+        self.last_compared.clear();
+        self.last_compared.resize(n_nodes, NONE);
         self.unused = self.flow.take().or(self.unused.take());
     }
 
@@ -88,6 +115,17 @@ impl Facts {
             let before = core::mem::replace(&mut self.last[flag.at()], new);
             self.literals.push(Literal { flag, holds, fact, before });
         }
+    }
+
+    /// Adds what the last fact says of an integer.
+    fn compare(&mut self, value: Node, bits: u64, is_equal: bool) {
+        if self.last_compared.len() <= value.at() {
+            self.last_compared.resize(value.at() + 1, NONE);
+        }
+        let fact = self.all.len() as u32 - 1;
+        let new = self.compared.len() as u32;
+        let before = core::mem::replace(&mut self.last_compared[value.at()], new);
+        self.compared.push(Compared { bits, is_equal, fact, before });
     }
 
     /// The latest literal about a flag.
@@ -121,6 +159,27 @@ impl Walk<'_> {
             literals[way] = literal;
         }
         self.scratch.facts.add(block, &literals[..n_ways]);
+        if let [(flag, holds)] = literals[..n_ways]
+            && let Some(Equation { value, bits, is_equal }) = self.equation(flag)
+        {
+            self.scratch.facts.compare(value, bits, is_equal == holds);
+        }
+    }
+
+    /// The comparison that a flag is, if it is one of an integer with a constant.
+    #[inline]
+    fn equation(&self, flag: Node) -> Option<Equation> {
+        let data = self.graph.node(flag);
+        let is_equal = match data.op {
+            Op::EQ | Op::ZR => true,
+            Op::NE | Op::NZ => false,
+            _ => return None,
+        };
+        let bits = match *self.graph.inputs(flag) {
+            [_, constant] => self.graph.as_const(constant)?,
+            _ => 0,
+        };
+        data.sig.from.is_int().then(|| Equation { value: self.graph.inputs(flag)[0], bits, is_equal })
     }
 
     /// The literal that is true if control takes this edge, if the edge comes from a visited branch.
@@ -143,10 +202,35 @@ impl Walk<'_> {
     /// Whether a flag holds in a block, if the facts decide that.
     #[inline]
     pub(super) fn is_known(&mut self, flag: Node, block: Block) -> Option<bool> {
+        self.is_told(flag, block).or_else(|| self.is_decided(flag, block))
+    }
+
+    /// Whether a flag holds in a block, if what is known there of an integer that it compares decides that.
+    fn is_decided(&mut self, flag: Node, block: Block) -> Option<bool> {
+        if self.scratch.facts.compared.is_empty() {
+            return None;
+        }
+        let Equation { value, bits, is_equal } = self.equation(flag)?;
+        let mut next = *self.scratch.facts.last_compared.get(value.at())?;
+        for _ in 0..MAX_FACTS {
+            let known = *self.scratch.facts.compared.get(next as usize)?;
+            let tells = known.is_equal || known.bits == bits;
+            let fact = self.scratch.facts.all[known.fact as usize];
+            if tells && self.reaches(fact.block, block) {
+                return Some((known.is_equal && known.bits == bits) == is_equal);
+            }
+            next = known.before;
+        }
+        None
+    }
+
+    /// Whether a flag holds in a block, if the facts about it decide that.
+    fn is_told(&mut self, flag: Node, block: Block) -> Option<bool> {
         let latest = self.scratch.facts.about(flag)?;
         self.find(latest, |walk, literal| {
-            walk.reaches(literal, block)
-                && walk.scratch.facts.fact(literal).literals.range().all(|other| {
+            let fact = walk.scratch.facts.fact(literal);
+            walk.reaches(fact.block, block)
+                && fact.literals.range().all(|other| {
                     let other = walk.scratch.facts.literals[other];
                     other.flag == literal.flag || walk.is_settled(other.flag, block) == Some(!other.holds)
                 })
@@ -157,7 +241,8 @@ impl Walk<'_> {
     fn is_settled(&mut self, flag: Node, block: Block) -> Option<bool> {
         let latest = self.scratch.facts.about(flag)?;
         self.find(latest, |walk, literal| {
-            walk.scratch.facts.fact(literal).literals.len == 1 && walk.reaches(literal, block)
+            let fact = walk.scratch.facts.fact(literal);
+            fact.literals.len == 1 && walk.reaches(fact.block, block)
         })
     }
 
@@ -174,9 +259,8 @@ impl Walk<'_> {
         None
     }
 
-    /// Whether a literal's fact holds in a block.
-    fn reaches(&mut self, literal: Literal, block: Block) -> bool {
-        let from = self.scratch.facts.fact(literal).block;
+    /// Whether a fact that holds from the start of a block on holds in another block.
+    fn reaches(&mut self, from: Block, block: Block) -> bool {
         if self.scratch.facts.flow.is_none() {
             if let Some(dominates) = self.dominates_near(from, block) {
                 return dominates;

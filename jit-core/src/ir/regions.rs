@@ -1,0 +1,94 @@
+//! Regions of memory, by which accesses are known to be apart.
+//!
+//! Templates declare regions and name them at loads and stores. In: the promise of their author that places of two regions never
+//! overlap. Out: which accesses may touch the same place.
+
+use super::kinds;
+
+/// The region that an access touches, by number. Its bits are part of the constant of a load or store, beside those of its
+/// [`Access`](super::graph::Access).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemoryRegion(u8);
+
+impl MemoryRegion {
+    /// No region: the access may touch any place.
+    pub const ANY: MemoryRegion = MemoryRegion(0);
+    /// How many regions there can be.
+    pub const MAX: usize = 15;
+    const SHIFT: u32 = 36;
+    /// The bits of a constant in which the region stands.
+    pub(super) const MASK: u64 = (Self::MAX as u64) << Self::SHIFT;
+
+    /// The region of this number; the first one has number 1.
+    pub const fn of_number(number: u8) -> MemoryRegion {
+        assert!(number as usize <= Self::MAX, "there are too many regions");
+        MemoryRegion(number)
+    }
+
+    /// Its number; zero for [`MemoryRegion::ANY`].
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The bits that encode the region in a constant.
+    pub const fn bits(self) -> u64 {
+        (self.0 as u64) << Self::SHIFT
+    }
+
+    /// The region that a constant encodes.
+    #[inline]
+    pub const fn of(bits: u64) -> MemoryRegion {
+        MemoryRegion(((bits & Self::MASK) >> Self::SHIFT) as u8)
+    }
+
+    /// Where an access to this region may touch memory.
+    #[inline]
+    pub const fn places(self) -> MemoryRegions {
+        if self.0 == 0 { MemoryRegions::ALL } else { MemoryRegions(1 << self.0) }
+    }
+
+    /// Whether no access to this region touches what an access to the other one touches.
+    #[inline]
+    pub const fn is_apart(self, other: MemoryRegion) -> bool {
+        !self.places().meets(other.places())
+    }
+}
+
+/// A set of regions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemoryRegions(u16);
+
+impl MemoryRegions {
+    /// No place.
+    pub const NONE: MemoryRegions = MemoryRegions(0);
+    /// All places, also those in no region.
+    pub const ALL: MemoryRegions = MemoryRegions(u16::MAX);
+
+    /// Whether there is no place in the set.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The places in one set or the other.
+    pub const fn or(self, other: MemoryRegions) -> MemoryRegions {
+        MemoryRegions(self.0 | other.0)
+    }
+
+    /// Whether some places may be in both sets.
+    #[inline]
+    pub const fn meets(self, other: MemoryRegions) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// Whether two lists of names call the region of a number by the same name.
+pub(super) const fn are_alike(one: &[&str], other: &[&str]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() {
+        if !kinds::is_same_name(one[at], other[at]) {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
