@@ -87,7 +87,7 @@ const MEMBERS: [Damage<Graph>; 4] = [
 fn leave_with(graph: &mut Graph, registers: &[u32], inputs: &[Node]) {
     let registers: Vec<_> = registers.iter().map(|register| StateRegister::plain(*register)).collect();
     let registers = List::push(&mut graph.states.registers, &registers);
-    graph.states.all.push(FrameState { to: 7, registers });
+    graph.states.all.push(FrameState { to: 7, registers, frame: 0 });
     let end = graph.blocks[3].end;
     graph.nodes[end.at()].op = Op::EXIT_WITH;
     graph.nodes[end.at()].sig.from = Type::Void;

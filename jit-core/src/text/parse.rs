@@ -310,7 +310,7 @@ impl GraphParser {
         let mut imm = parts.imm.unwrap_or(0);
         if self.graph.has_state(op) {
             let registers = List::push(&mut self.graph.states.registers, &parts.registers);
-            self.graph.states.all.push(FrameState { to: imm, registers });
+            self.graph.states.all.push(FrameState { to: imm, registers, frame: 0 });
             imm = self.graph.states.all.len() as u64 - 1;
         }
         self.graph.nodes[at.at()] =
@@ -506,8 +506,8 @@ impl TileParser<'_> {
                 number.filter(|number| *number <= MAX_NUMBER as usize).ok_or("a state has no number")?;
             let saved = List::push(&mut self.list.saved, &saved);
             let n_states = self.list.states.len().max(number + 1);
-            self.list.states.resize(n_states, TileState { to: 0, saved: List::EMPTY });
-            self.list.states[number] = TileState { to, saved };
+            self.list.states.resize(n_states, TileState { to: 0, saved: List::EMPTY, frame: 0 });
+            self.list.states[number] = TileState { to, saved, frame: 0 };
         }
         let operands = List::push(&mut self.list.operands, &operands);
         let imms = List::push(&mut self.list.imms, &imms);

@@ -449,7 +449,7 @@ fn inst(
     for imm in list.imms(at) {
         write!(out, " {imm}")?;
     }
-    if let Some(&TileState { to, saved }) = list.state(at) {
+    if let Some(&TileState { to, saved, .. }) = list.state(at) {
         write!(out, " to:{to}")?;
         for Saved { to, value } in &list.saved[saved.range()] {
             out.push(' ');

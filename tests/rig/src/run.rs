@@ -231,6 +231,7 @@ impl Verified {
             missing: 0,
             drops_surplus: false,
             call_entry: None,
+            callees: &[],
         }
     }
 
