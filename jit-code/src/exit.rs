@@ -11,7 +11,7 @@
 //!
 //! An exit in an inlined function leaves several frames. Its record goes on behind the zero: how many inlined calls there are, twice, plus one
 //! if a slow path was left out; and for each, from the outermost to the innermost, the function, the bytecode of its caller, the
-//! register of its caller that gets its result plus one (or zero), the bytecode where it goes on, and its registers as above. These frames
+//! register of its caller that gets its result plus one, times eight, plus the type that the result is read as (or zero), the bytecode where it goes on, and its registers as above. These frames
 //! are in no memory. They are kept for the thread until somebody [takes](take_inlined) them.
 
 use azulejo_core::ir::state::{Boxes, StateRegister};
@@ -66,8 +66,8 @@ pub struct LeftFrame {
     pub function: u32,
     /// The bytecode of its caller that has called it.
     pub call: u32,
-    /// The VM register of its caller that gets its result, if one does.
-    pub result: Option<u32>,
+    /// The VM register of its caller that gets its result, if one does, and the type that the result is read as.
+    pub result: Option<(u32, Type)>,
     /// The bytecode where it goes on.
     pub at: u32,
     /// The VM registers that are alive, and their contents. All others are zero.
@@ -138,7 +138,7 @@ impl Records {
     ) {
         self.number((frames.len() as u64) << 1 | is_miss as u64);
         for (LeftFrame { function, call, result, at, .. }, values) in frames {
-            let result = result.map_or(0, |register| register as u64 + 1);
+            let result = result.map_or(0, |(register, ty)| (register as u64 + 1) << 3 | ty as u64);
             [function as u64, call as u64, result, at as u64].into_iter().for_each(|number| self.number(number));
             self.registers(values);
         }
@@ -257,7 +257,8 @@ impl Reader<'_> {
         let mut left = LeftFrames { frames: Vec::with_capacity(count as usize >> 1), is_miss: count & 1 != 0 };
         for _ in 0..count >> 1 {
             let [function, call, result, at] = [(); 4].map(|()| self.number() as u32);
-            let mut frame = LeftFrame { function, call, result: result.checked_sub(1), at, ..LeftFrame::default() };
+            let result = (result >> 3).checked_sub(1).map(|register| (register, Type::ALL[result as usize & 7]));
+            let mut frame = LeftFrame { function, call, result, at, registers: Vec::new() };
             // SAFETY: the caller guarantees it.
             unsafe { self.registers(boxes, |register, bits| frame.registers.push((register, bits))) };
             left.frames.push(frame);

@@ -27,7 +27,7 @@ impl<B: Bytecode> Engine<B> {
         let mut result = None;
         for (number, left) in frames.iter().enumerate().rev() {
             match self.finish_frame(left, result, context) {
-                Ok(value) => result = left.result.map(|register| (register, value)),
+                Ok(value) => result = left.result.map(|(register, ty)| (register, ty.truncate(value))),
                 Err(error) => return Err(self.fail_callers(function, &frames[..=number], &error)),
             }
         }

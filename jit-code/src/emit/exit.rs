@@ -70,7 +70,7 @@ fn add_inlined(
         let InlinedFrame { function, first_register, call, result, .. } = **frame;
         let around = number.checked_sub(1).map_or(0, |around| frames[around].first_register);
         let at = frames.get(number + 1).map_or(to as u32, |inner| inner.next);
-        let result = result.map(|register| register - around);
+        let result = result.map(|(register, ty)| (register - around, ty));
         let left = LeftFrame { function, call, result, at, registers: Vec::new() };
         let end = values.partition_point(|(to, _)| to.register < first_of(number + 1));
         let (own, others) = values.split_at(end);

@@ -6,6 +6,8 @@
 //!
 //! **Invariant:** the caller of a frame comes before it, and has lower registers.
 
+use crate::vocab::Type;
+
 /// An inlined call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InlinedFrame {
@@ -23,8 +25,8 @@ pub struct InlinedFrame {
     pub call: u32,
     /// The bytecode of the caller at which it goes on.
     pub next: u32,
-    /// The VM register that gets the result, if one does: its number among all.
-    pub result: Option<u32>,
+    /// The VM register that gets the result, if one does: its number among all, and the type that the result is read as.
+    pub result: Option<(u32, Type)>,
 }
 
 /// All inlined calls of a function. Empty if there are none.

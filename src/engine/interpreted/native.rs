@@ -8,7 +8,7 @@ use azulejo_core::ir::bytecode::Callable;
 use azulejo_core::ir::interpreted::{Record, RecordParts};
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify;
-use azulejo_core::vocab::Trap;
+use azulejo_core::vocab::{Trap, Type};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ pub(crate) enum Status {
 pub(crate) struct LeftFrame {
     pub(crate) function: u32,
     pub(crate) call: u32,
-    pub(crate) result: Option<u32>,
+    pub(crate) result: Option<(u32, Type)>,
     pub(crate) at: u32,
     pub(crate) registers: Vec<(u32, u64)>,
 }

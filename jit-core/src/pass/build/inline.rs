@@ -81,8 +81,6 @@ struct PlannedCall {
     places: u32,
     len: u32,
     labels: u32,
-    /// The type that the result is read as.
-    ret: Type,
     /// The next call of the same bytecode that is inlined; 0 if there is none.
     next: u32,
 }
@@ -126,7 +124,7 @@ impl Plan {
             result: None,
         };
         let call =
-            PlannedCall { callee: 0, call: 0, step: 0, first: 0, places: 0, len: 0, labels: 0, ret: Type::Void, next: 0 };
+            PlannedCall { callee: 0, call: 0, step: 0, first: 0, places: 0, len: 0, labels: 0, next: 0 };
         self.add_frame(source, own, call);
         if self.calls.len() == 1 {
             self.clear();
@@ -195,7 +193,9 @@ impl Plan {
                 caller: frame,
                 call: at,
                 next: at + 1,
-                result: site.result.map(|operand| raws[operand as usize] as u32 + first_register),
+                result: site
+                    .result
+                    .map(|operand| (raws[operand as usize] as u32 + first_register, site.ret)),
             };
             self.slots += slots;
             match last {
@@ -203,16 +203,14 @@ impl Plan {
                 last => self.calls[last as usize].next = child,
             }
             last = child;
-            let CallSite { step, ret, .. } = site;
             let call = PlannedCall {
                 callee: callee as u32,
                 call: place as u32,
-                step: step as u32,
+                step: site.step as u32,
                 first: 0,
                 places: 0,
                 len: 0,
                 labels: 0,
-                ret,
                 next: 0,
             };
             self.n_inlined += source.callees[callee].source.code.len();
@@ -341,11 +339,6 @@ impl Plan {
         self.calls[call as usize].first as usize
     }
 
-    /// The type that the result of an inlined call is read as.
-    pub(super) fn ret(&self, call: u32) -> Type {
-        self.calls[call as usize].ret
-    }
-
     /// The callee of an inlined call.
     pub(super) fn callee<'s>(&self, source: &'s FunctionSource<'_>, call: u32) -> &'s Callee<'s> {
         &source.callees[self.calls[call as usize].callee as usize]
@@ -357,8 +350,8 @@ impl Plan {
         first_register..first_register + slots
     }
 
-    /// Where control goes on when an inlined call returns, and the register that gets the result.
-    pub(super) fn way_back(&self, call: u32) -> (usize, Option<u32>) {
+    /// Where control goes on when an inlined call returns, the register that gets the result, and the type that it is read as.
+    pub(super) fn way_back(&self, call: u32) -> (usize, Option<(u32, Type)>) {
         let next = self.next(self.calls[call as usize].call as usize);
         (next, self.inlining.frames[call as usize].result)
     }

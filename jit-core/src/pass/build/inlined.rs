@@ -42,9 +42,8 @@ impl ValueOperands<'_> {
 
     /// Leaves an inlined function with a result, and goes on behind the call.
     pub(super) fn leave_inlined(&mut self, cursor: &mut Cursor<'_>, call: u32, value: Option<Node>) {
-        let plan = &self.scratch.code.plan;
-        let ((to, result), ret) = (plan.way_back(call), plan.ret(call));
-        if let Some(register) = result {
+        let (to, result) = self.scratch.code.plan.way_back(call);
+        if let Some((register, ret)) = result {
             let home = self.scratch.registers.home(register);
             let value = match value {
                 Some(value) if cursor.ty(value) == ret => value,

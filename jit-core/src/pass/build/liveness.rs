@@ -338,7 +338,7 @@ impl Liveness {
         let frame = code.plan.frame(at);
         if frame > 0
             && access.returns
-            && let (_, Some(result)) = code.plan.way_back(frame)
+            && let (_, Some((result, _))) = code.plan.way_back(frame)
         {
             kills.insert(result as usize);
         }
