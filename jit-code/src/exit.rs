@@ -139,7 +139,9 @@ impl Records {
         self.number((frames.len() as u64) << 1 | is_miss as u64);
         for (LeftFrame { function, call, result, at, .. }, values) in frames {
             let result = result.map_or(0, |(register, ty)| (register as u64 + 1) << 3 | ty as u64);
-            [function as u64, call as u64, result, at as u64].into_iter().for_each(|number| self.number(number));
+            [function as u64, call as u64, result, at as u64]
+                .into_iter()
+                .for_each(|number| self.number(number));
             self.registers(values);
         }
     }
@@ -254,10 +256,12 @@ impl Reader<'_> {
     /// Places on the stack must be readable.
     unsafe fn inlined(&mut self, boxes: Boxes) -> LeftFrames {
         let count = self.number();
-        let mut left = LeftFrames { frames: Vec::with_capacity(count as usize >> 1), is_miss: count & 1 != 0 };
+        let mut left =
+            LeftFrames { frames: Vec::with_capacity(count as usize >> 1), is_miss: count & 1 != 0 };
         for _ in 0..count >> 1 {
             let [function, call, result, at] = [(); 4].map(|()| self.number() as u32);
-            let result = (result >> 3).checked_sub(1).map(|register| (register, Type::ALL[result as usize & 7]));
+            let result =
+                (result >> 3).checked_sub(1).map(|register| (register, Type::ALL[result as usize & 7]));
             let mut frame = LeftFrame { function, call, result, at, registers: Vec::new() };
             // SAFETY: the caller guarantees it.
             unsafe { self.registers(boxes, |register, bits| frame.registers.push((register, bits))) };

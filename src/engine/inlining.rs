@@ -5,8 +5,8 @@
 //! or what its sites have learned is forgotten, that code is discarded. What else changes is noticed by the code itself, which is left then.
 
 use super::Engine;
-use super::function::{Body, Function};
 use super::code::Surplus;
+use super::function::{Body, Function};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites::SiteSnapshot;
 use azulejo_core::ir::template::Step;
@@ -93,8 +93,7 @@ impl<B: Bytecode> Engine<B> {
     fn may_inline(&self, body: &Body<B>, source: &FunctionSource<'_>) -> bool {
         // The fault handler notes one function only.
         let fault_is_noted = || {
-            self.trace.is_some()
-                && body.ops().iter().any(|op| B::templates()[op.opcode()].guarded.is_some())
+            self.trace.is_some() && body.ops().iter().any(|op| B::templates()[op.opcode()].guarded.is_some())
         };
         body.surplus() != Surplus::Packed
             && build::may_be_inlined(source)

@@ -44,37 +44,132 @@ fn look_up(vm: &mut Vm, object: &Object, cases: Cases<'_, Method>) -> Result<*co
 #[derive(Bytecode, Clone, Copy, Debug)]
 #[bytecode(context = Vm)]
 pub(crate) enum Op {
-    Const { dst: Out<i64>, k: Imm<i64> },
-    Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
-    AddK { dst: Out<i64>, a: In<i64>, k: Imm<i64> },
-    Mul { dst: Out<i64>, a: In<i64>, b: In<i64> },
-    Divide { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Const {
+        dst: Out<i64>,
+        k: Imm<i64>,
+    },
+    Add {
+        dst: Out<i64>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    AddK {
+        dst: Out<i64>,
+        a: In<i64>,
+        k: Imm<i64>,
+    },
+    Mul {
+        dst: Out<i64>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    Divide {
+        dst: Out<i64>,
+        a: In<i64>,
+        b: In<i64>,
+    },
     /// A slow path above a thousand, which fails for one number.
-    AddSmall { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    AddSmall {
+        dst: Out<i64>,
+        a: In<i64>,
+        b: In<i64>,
+    },
     /// Leaves compiled code if the number is odd, before or behind a change.
-    Leave { a: InOut<i64> },
-    LeaveBehind { a: InOut<i64> },
-    Refuse { a: In<i64> },
-    Less { a: In<i64>, b: In<i64>, to: Label },
-    CountDown { n: InOut<i64>, to: Label },
-    Choose { a: In<i64>, to: Labels },
-    Push { a: In<i64>, top: Push<i64> },
-    PopAdd { a: Pop<i64>, b: Pop<i64>, sum: Push<i64> },
-    Pop { dst: Out<i64>, top: Pop<i64> },
-    Call { dst: Out<i64>, f: Imm<u32>, args: Regs },
-    CallTwo { dst: Out<i64>, f: Imm<u32>, a: In<i64>, b: In<i64> },
-    CallPushed { f: Imm<u32>, a: Pop<i64>, result: Push<i64> },
-    CallNarrow { dst: Out<i32>, f: Imm<u32>, a: In<i64> },
-    CallForNothing { f: Imm<u32>, a: In<i64> },
-    CallUnless { dst: InOut<i64>, f: Imm<u32>, a: In<i64> },
-    CallFloat { dst: Out<f64>, f: Imm<u32>, a: In<f64>, b: In<f64> },
+    Leave {
+        a: InOut<i64>,
+    },
+    LeaveBehind {
+        a: InOut<i64>,
+    },
+    Refuse {
+        a: In<i64>,
+    },
+    Less {
+        a: In<i64>,
+        b: In<i64>,
+        to: Label,
+    },
+    CountDown {
+        n: InOut<i64>,
+        to: Label,
+    },
+    Choose {
+        a: In<i64>,
+        to: Labels,
+    },
+    Push {
+        a: In<i64>,
+        top: Push<i64>,
+    },
+    PopAdd {
+        a: Pop<i64>,
+        b: Pop<i64>,
+        sum: Push<i64>,
+    },
+    Pop {
+        dst: Out<i64>,
+        top: Pop<i64>,
+    },
+    Call {
+        dst: Out<i64>,
+        f: Imm<u32>,
+        args: Regs,
+    },
+    CallTwo {
+        dst: Out<i64>,
+        f: Imm<u32>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    CallPushed {
+        f: Imm<u32>,
+        a: Pop<i64>,
+        result: Push<i64>,
+    },
+    CallNarrow {
+        dst: Out<i32>,
+        f: Imm<u32>,
+        a: In<i64>,
+    },
+    CallForNothing {
+        f: Imm<u32>,
+        a: In<i64>,
+    },
+    CallUnless {
+        dst: InOut<i64>,
+        f: Imm<u32>,
+        a: In<i64>,
+    },
+    CallFloat {
+        dst: Out<f64>,
+        f: Imm<u32>,
+        a: In<f64>,
+        b: In<f64>,
+    },
     /// A call whose result is not stored as it is.
-    CallAndAdd { dst: Out<i64>, f: Imm<u32>, a: In<i64> },
-    Method { dst: Out<i64>, object: In<*const Object>, a: In<i64>, cache: Site<Method, 2> },
-    MulFloat { dst: Out<f64>, a: In<f64>, b: In<f64> },
-    ReturnFloat { a: In<f64> },
+    CallAndAdd {
+        dst: Out<i64>,
+        f: Imm<u32>,
+        a: In<i64>,
+    },
+    Method {
+        dst: Out<i64>,
+        object: In<*const Object>,
+        a: In<i64>,
+        cache: Site<Method, 2>,
+    },
+    MulFloat {
+        dst: Out<f64>,
+        a: In<f64>,
+        b: In<f64>,
+    },
+    ReturnFloat {
+        a: In<f64>,
+    },
     ReturnUnit,
-    Return { a: In<i64> },
+    Return {
+        a: In<i64>,
+    },
     ReturnNothing,
 }
 

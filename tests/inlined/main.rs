@@ -190,7 +190,8 @@ fn recursion_is_unrolled_once() {
 
 #[test]
 fn fuel_is_spent_as_by_calls() {
-    let inner = vec![Op::Leave { a: r(0) }, Op::AddK { dst: r(0), a: r(0), k: Imm(1) }, Op::Return { a: r(0) }];
+    let inner =
+        vec![Op::Leave { a: r(0) }, Op::AddK { dst: r(0), a: r(0), k: Imm(1) }, Op::Return { a: r(0) }];
     let middle = vec![
         Op::Const { dst: r(2), k: Imm(3) },
         call_two(0),
@@ -209,7 +210,11 @@ fn fuel_is_spent_as_by_calls() {
 
 #[test]
 fn interrupts_come_in_inlined_loops() {
-    let forever = vec![Op::AddK { dst: r(0), a: r(0), k: Imm(2) }, Op::Less { a: r(1), b: r(0), to: Label(0) }, Op::Return { a: r(0) }];
+    let forever = vec![
+        Op::AddK { dst: r(0), a: r(0), k: Imm(2) },
+        Op::Less { a: r(1), b: r(0), to: Label(0) },
+        Op::Return { a: r(0) },
+    ];
     for way in Way::ALL {
         let program = Program::new(way.builder(), &[(forever.clone(), 2), in_loop(call_two(0))]);
         let interrupter = program.engine.interrupter();
@@ -237,7 +242,8 @@ fn a_site_knows_the_callee() {
     for way in Way::ALL {
         let program = Program::new(way.builder(), &methods());
         let (engine, [twice, square, caller]) = (&program.engine, [0, 1, 2].map(|at| program.functions[at]));
-        let object = |class, function| Object { class, method: engine.callable(function).expect("it is there") };
+        let object =
+            |class, function| Object { class, method: engine.callable(function).expect("it is there") };
         let (one, other) = (object(1, twice), object(2, square));
         let call = |vm: &mut Vm, object: &Object, n: i64| {
             engine.call::<_, i64>(caller, vm, (std::ptr::from_ref(object), n)).expect("it does not fail")

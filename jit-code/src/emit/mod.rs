@@ -254,8 +254,7 @@ pub fn emit_as<M: Backend>(
     buffer.room = slot_offset(tiles.out_args, assignment.slots);
     // The host's function that continues is called from the frame of a function that others call.
     let notes_inlined = options.backtraces && !tiles.inlining.is_empty();
-    let has_calls =
-        tiles.has_calls || notes_inlined || call_entry.is_some() && !tiles.states.is_empty();
+    let has_calls = tiles.has_calls || notes_inlined || call_entry.is_some() && !tiles.states.is_empty();
     buffer.leaving.inlining.clone_from(&tiles.inlining);
     buffer.leaving.notes_inlined = notes_inlined;
     buffer.frame = M::Frame::new(assignment.used, buffer.room + slots * 8, has_calls, options);

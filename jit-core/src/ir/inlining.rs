@@ -68,6 +68,18 @@ impl Inlining {
         })
     }
 
+    /// A place as traces name it: `@7` for a bytecode of the function itself, and `f3:2 @7` for bytecode 2 of function 3, which bytecode 7
+    /// calls.
+    pub fn name(&self, place: u32) -> String {
+        let (frame, mut at) = self.place(place);
+        let mut name = String::new();
+        for InlinedFrame { function, call, .. } in self.around(frame) {
+            name += &format!("f{function}:{at} ");
+            at = *call;
+        }
+        name + &format!("@{at}")
+    }
+
     /// The bytecode of the function itself that a place belongs to: that of the call, if it is in an inlined function.
     pub fn outermost(&self, place: u32) -> u32 {
         let (frame, at) = self.place(place);
@@ -98,6 +110,7 @@ mod tests {
         inlining.places.extend([(0, 0), (0, 1), (1, 0), (2, 0), (1, 1), (0, 2)]);
         let outermost: Vec<u32> = (0..6).map(|place| inlining.outermost(place)).collect();
         assert_eq!(outermost, [0, 1, 1, 1, 1, 2]);
+        assert_eq!([3, 4, 5].map(|place| inlining.name(place)), ["f6:0 f5:0 @1", "f5:1 @1", "@2"]);
         let functions: Vec<u32> = inlining.around(2).map(|frame| frame.function).collect();
         assert_eq!(functions, [6, 5]);
         assert_eq!(inlining.around(0).count(), 0);

@@ -5,8 +5,8 @@
 //! instruction reads and writes are those of [`super::ranges`].
 
 use super::index::{Block, InstId, List, Loop, Node, Vreg};
-use super::schedule::LoopData;
 use super::inlining::Inlining;
+use super::schedule::LoopData;
 use super::state::{Boxes, Saved, TileState};
 use super::template::Convention;
 use crate::target::{Reg, RegSet};

@@ -267,6 +267,8 @@ impl GraphParser {
     fn part(&self, parts: &mut Parts, op: Op, sig: Sig, word: &str) -> Parsed<()> {
         if let Some(origin) = word.strip_prefix('@') {
             parts.origin = number(origin, "", "a bytecode's number")?;
+        } else if is_inlined(word) {
+            // The graph that is made has no inlined functions: all belongs to the bytecode that calls them.
         } else if self.graph.vocab.info(op).props.contains(Props::ACCESS) && word == "pure" {
             parts.imm = Some(Access::Pure.bits());
         } else if let Some(code) = word.strip_prefix("within:") {
@@ -492,6 +494,8 @@ impl TileParser<'_> {
                 self.list.faults.push(a_fault(inst, fault)?);
             } else if let Some(bytecode) = word.strip_prefix('@') {
                 origin = number(bytecode, "", "a bytecode's number")?;
+            } else if is_inlined(word) {
+                // As in graphs.
             } else if word.starts_with('v') {
                 after = node(word)?;
             } else if let Ok(imm) = word.parse() {
@@ -570,6 +574,11 @@ fn state_register(word: &str) -> Parsed<StateRegister> {
         None => (word, None),
     };
     Ok(StateRegister { register: number(register, "slot", "a VM register")?, kind })
+}
+
+/// Whether a word names a bytecode of an inlined function: `f3:2`.
+fn is_inlined(word: &str) -> bool {
+    word.strip_prefix('f').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// `v7:17:3`: the node of the access, the trap's code, the bytecode.

@@ -302,7 +302,7 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
         }
     }
     if data.origin != 0 {
-        write!(out, " @{}", data.origin)?;
+        write!(out, " {}", graph.states.inlining.name(data.origin))?;
     }
     Ok(())
 }
@@ -469,7 +469,7 @@ fn inst(
         write!(out, " ; {}", inst.node)?;
     }
     if inst.origin != 0 {
-        write!(out, " @{}", inst.origin)?;
+        write!(out, " {}", list.inlining.name(inst.origin))?;
     }
     for fault in list.faults.iter().filter(|fault| fault.inst.at() == at) {
         write!(out, " faults:{}:{}:{}", fault.node, fault.code, fault.origin)?;

@@ -79,7 +79,12 @@ impl Decoded {
 }
 
 /// Replaces the operands on the operand stack by the numbers of their slots.
-pub(super) fn name_stack_slots(source: &FunctionSource<'_>, depth: u32, operands: &[OperandInfo], raws: &mut [Raw]) {
+pub(super) fn name_stack_slots(
+    source: &FunctionSource<'_>,
+    depth: u32,
+    operands: &[OperandInfo],
+    raws: &mut [Raw],
+) {
     let pops = operands.iter().filter(|info| info.kind == OperandKind::Pop).count() as u32;
     // An unreachable bytecode has no depth. It is never linked, so its operands do not matter.
     let bottom = source.locals.saturating_add(depth).saturating_sub(pops);

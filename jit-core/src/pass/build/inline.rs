@@ -54,9 +54,11 @@ pub fn callees(source: &FunctionSource<'_>) -> Vec<u64> {
         let (opcode, raws) = source.code.get(at);
         let lacks_slow_path = lacks_slow_path(source, at);
         let sites = call_sites(source.templates[opcode], &source.opcodes[opcode]);
-        cells.extend(sites.iter().filter_map(|site| {
-            cell_of(source, &source.functions, site.callee, &raws, lacks_slow_path)
-        }));
+        cells.extend(
+            sites
+                .iter()
+                .filter_map(|site| cell_of(source, &source.functions, site.callee, &raws, lacks_slow_path)),
+        );
     }
     cells.sort_unstable();
     cells.dedup();
@@ -193,9 +195,7 @@ impl Plan {
                 caller: frame,
                 call: at,
                 next: at + 1,
-                result: site
-                    .result
-                    .map(|operand| (raws[operand as usize] as u32 + first_register, site.ret)),
+                result: site.result.map(|operand| (raws[operand as usize] as u32 + first_register, site.ret)),
             };
             self.slots += slots;
             match last {

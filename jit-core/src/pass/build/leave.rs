@@ -39,7 +39,8 @@ impl ValueOperands<'_> {
             return;
         }
         let register = self.chaos.below(self.scratch.code.plan.slots() as usize) as u32;
-        if !self.scratch.liveness.visible(&self.scratch.code, cursor.at as usize).contains(register as usize) {
+        if !self.scratch.liveness.visible(&self.scratch.code, cursor.at as usize).contains(register as usize)
+        {
             return;
         }
         let value = self.scratch.registers.read(register);

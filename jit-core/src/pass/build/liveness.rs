@@ -406,7 +406,9 @@ impl Liveness {
             let jumps = jumps.map(|to| number[to]);
             match code.plan.is_empty() {
                 true => succs.add_group(jumps),
-                false => succs.add_group(jumps.chain(ways_of_inlined(code, last, access).map(|to| number[to]))),
+                false => {
+                    succs.add_group(jumps.chain(ways_of_inlined(code, last, access).map(|to| number[to])))
+                }
             }
             for &to in succs.group(basic_block) {
                 if to as usize <= basic_block {

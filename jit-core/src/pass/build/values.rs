@@ -272,7 +272,9 @@ impl Operands for ValueOperands<'_> {
         for &operand in operands {
             let raw = self.operand(cursor.at, operand);
             match self.operand_kind(cursor.at, operand) {
-                OperandKind::Labels => targets.extend_from_slice(&self.scratch.code.plan.labels(self.source)[run_of(raw)]),
+                OperandKind::Labels => {
+                    targets.extend_from_slice(&self.scratch.code.plan.labels(self.source)[run_of(raw)])
+                }
                 _ => targets.push(raw as u32),
             }
         }

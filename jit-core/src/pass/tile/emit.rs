@@ -310,7 +310,8 @@ impl Emitter<'_> {
             self.out.saved.push(Saved { to, value: known.unwrap_or(SavedValue::Operand) });
         }
         let saved = List { start, len: registers.len() as u32 };
-        self.out.states[self.graph.node(node).imm as usize] = TileState { to: state.to, saved, frame: state.frame };
+        self.out.states[self.graph.node(node).imm as usize] =
+            TileState { to: state.to, saved, frame: state.frame };
     }
 
     /// Adds a call's arguments by its convention; returns the registers that it clobbers.
