@@ -5,10 +5,40 @@ use azulejo::prelude::*;
 use azulejo::{Builder, Fault, Surplus, VerifyError};
 use azulejo_core::random::Random;
 
-/// The arguments that were packed.
-#[derive(Default, Debug, PartialEq, Clone)]
+#[derive(Debug)]
 struct Vm {
+    /// The arguments that were packed.
     packed: Vec<Vec<u64>>,
+    /// The arguments of the next call from memory.
+    gathered: [u64; 48],
+}
+
+impl Default for Vm {
+    fn default() -> Vm {
+        Vm { packed: Vec::new(), gathered: [0; 48] }
+    }
+}
+
+impl PartialEq for Vm {
+    fn eq(&self, other: &Vm) -> bool {
+        self.packed == other.packed
+    }
+}
+
+/// Copies a run of registers for a call, but leaves some of the last ones out; returns how many are left. What the call before has
+/// gathered is overwritten.
+unsafe extern "C" fn gather(vm: &mut Vm, first: *const u64, count: u64, less: u64) -> u64 {
+    // SAFETY: the template passes a run.
+    let run = unsafe { std::slice::from_raw_parts(first, count as usize) };
+    let run = &run[..run.len() - left_out(less, run.len())];
+    vm.gathered.fill(0x5555);
+    vm.gathered[..run.len()].copy_from_slice(run);
+    run.len() as u64
+}
+
+/// How many of the last registers of a run are left out of a call.
+fn left_out(less: u64, count: usize) -> usize {
+    (less % 4).min(count as u64) as usize
 }
 
 impl Vm {
@@ -21,24 +51,97 @@ impl Vm {
 #[derive(Bytecode, Clone, Copy, Debug)]
 #[bytecode(context = Vm)]
 enum Op {
-    Const { dst: Out<u64>, k: Imm<u64> },
-    Add { dst: Out<u64>, a: In<u64>, b: In<u64> },
-    Twist { dst: InOut<u64>, a: In<u64> },
-    Narrow { dst: Out<u8>, a: In<u8> },
-    Half { dst: Out<f64>, a: In<f64> },
-    Count { n: InOut<i64>, to: Label },
-    Call0 { dst: Out<u64>, f: Imm<u32> },
-    Call1 { dst: Out<u64>, f: Imm<u32>, a: In<u64> },
-    Call3 { dst: Out<u64>, f: Imm<u32>, a: In<u64>, b: In<u64> },
-    Call7 { dst: Out<u64>, f: Imm<u32>, a: In<u64>, b: In<u64> },
-    CallNumber { dst: Out<u64>, f: In<u32>, a: In<u64> },
-    CallRun { dst: Out<u64>, f: Imm<u32>, args: Regs },
-    TryRun { dst: Out<u64>, f: Imm<u32>, args: Regs },
-    Sum { dst: Out<u64>, run: Regs },
-    TailCall { f: Imm<u32>, a: In<u64> },
-    TailRun { f: Imm<u32>, args: Regs },
-    Leave { a: In<u64> },
-    Return { a: In<u64> },
+    Const {
+        dst: Out<u64>,
+        k: Imm<u64>,
+    },
+    Add {
+        dst: Out<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    Twist {
+        dst: InOut<u64>,
+        a: In<u64>,
+    },
+    Narrow {
+        dst: Out<u8>,
+        a: In<u8>,
+    },
+    Half {
+        dst: Out<f64>,
+        a: In<f64>,
+    },
+    Count {
+        n: InOut<i64>,
+        to: Label,
+    },
+    Call0 {
+        dst: Out<u64>,
+        f: Imm<u32>,
+    },
+    Call1 {
+        dst: Out<u64>,
+        f: Imm<u32>,
+        a: In<u64>,
+    },
+    Call3 {
+        dst: Out<u64>,
+        f: Imm<u32>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    Call7 {
+        dst: Out<u64>,
+        f: Imm<u32>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    CallNumber {
+        dst: Out<u64>,
+        f: In<u32>,
+        a: In<u64>,
+    },
+    CallRun {
+        dst: Out<u64>,
+        f: Imm<u32>,
+        args: Regs,
+    },
+    /// As `CallRun`, but the arguments are in memory, and their number is told by an argument.
+    CallSpread {
+        dst: Out<u64>,
+        f: Imm<u32>,
+        less: In<u64>,
+        args: Regs,
+    },
+    TailSpread {
+        f: Imm<u32>,
+        less: In<u64>,
+        args: Regs,
+    },
+    TryRun {
+        dst: Out<u64>,
+        f: Imm<u32>,
+        args: Regs,
+    },
+    Sum {
+        dst: Out<u64>,
+        run: Regs,
+    },
+    TailCall {
+        f: Imm<u32>,
+        a: In<u64>,
+    },
+    TailRun {
+        f: Imm<u32>,
+        args: Regs,
+    },
+    Leave {
+        a: In<u64>,
+    },
+    Return {
+        a: In<u64>,
+    },
 }
 
 template! {
@@ -54,6 +157,12 @@ template! {
     Op::Call7 => (invoke $f (arglist $a $b $a $b $a $b $a) u64)
     Op::CallNumber => (invoke $f (arglist $a) u64)
     Op::CallRun => (invoke $f (arglist $args) u64)
+    Op::CallSpread => unsafe (let:
+        (($n (call gather (arglist (carg (tc) ptr) (carg (window $args) ptr) (carg (length $args) u64) (carg $less u64)) u64)))
+        (invoke $f (arglist (spread (addr (tc) (&offset_of Vm, gathered)) $n)) u64))
+    Op::TailSpread => unsafe (letv:
+        (($n (call gather (arglist (carg (tc) ptr) (carg (window $args) ptr) (carg (length $args) u64) (carg $less u64)) u64)))
+        (tail $f (arglist (spread (addr (tc) (&offset_of Vm, gathered)) $n))))
     Op::TryRun => (try (invoke $f (arglist $args) u64) (ucast (trap_code) u64))
     Op::Sum => unsafe (call sum (arglist (carg (window $run) ptr) (carg (length $run) u64)) u64)
     Op::TailCall => (tail $f (arglist $a))
@@ -108,7 +217,7 @@ fn function(number: usize, random: &mut Random) -> Function {
         let run = Regs { first, count: random.below((registers - first) as usize + 1) as u32 };
         let callee = |random: &mut Random| Imm(if number == 0 { 1000 } else { random.below(number) as u32 });
         let f = callee(random);
-        let op = match random.below(16) {
+        let op = match random.below(18) {
             0 => Op::Const { dst: dst.into(), k: Imm(random.below(number.max(1)) as u64) },
             1 => Op::Narrow { dst: dst.into(), a: a.into() },
             2 => Op::Half { dst: dst.into(), a: a.into() },
@@ -125,17 +234,22 @@ fn function(number: usize, random: &mut Random) -> Function {
                 code.push(Op::Const { dst: b.into(), k: Imm(f.0 as u64) });
                 Op::CallNumber { dst: dst.into(), f: b.into(), a: a.into() }
             }
+            14 | 15 => Op::CallSpread { dst: dst.into(), f, less: a.into(), args: run },
             _ => Op::TryRun { dst: dst.into(), f, args: run },
         };
         code.push(op);
     }
     code.push(Op::Count { n: last.into(), to: Label(1) });
     let a = random.below(last as usize) as u32;
-    code.push(match random.below(5) {
+    code.push(match random.below(6) {
         0 if number > 0 => Op::TailCall { f: Imm(random.below(number) as u32), a: a.into() },
         1 if number > 0 => {
             let args = Regs { first: 0, count: random.below(registers as usize) as u32 };
             Op::TailRun { f: Imm(random.below(number) as u32), args }
+        }
+        2 if number > 0 => {
+            let args = Regs { first: 0, count: random.below(registers as usize) as u32 };
+            Op::TailSpread { f: Imm(random.below(number) as u32), less: a.into(), args }
         }
         _ => Op::Return { a: a.into() },
     });
@@ -192,6 +306,14 @@ fn evaluate(program: &[Function], vm: &mut Vm, number: u32, args: &[u64]) -> Res
             }
             Op::CallNumber { dst, f, a } => (dst.index, call(r(f.index) as u32, &[r(a.index)])?),
             Op::CallRun { dst, f, args } => (dst.index, call(f.0, run(args))?),
+            Op::CallSpread { dst, f, less, args } => {
+                let args = run(args);
+                (dst.index, call(f.0, &args[..args.len() - left_out(r(less.index), args.len())])?)
+            }
+            Op::TailSpread { f, less, args } => {
+                let args = run(args);
+                return call(f.0, &args[..args.len() - left_out(r(less.index), args.len())]);
+            }
             Op::TryRun { dst, f, args } => {
                 (dst.index, call(f.0, run(args)).unwrap_or_else(|trap| trap.code() as u64))
             }

@@ -184,6 +184,24 @@ fn tiers() -> impl Iterator<Item = Tier> {
     TIERS.into_iter().filter(|tier| *tier == Tier::Interpreter || azulejo::can_compile().is_ok())
 }
 
+#[test]
+fn people_see_what_bytecodes_have_learned() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let engine = Engine::<Op>::builder().only(Tier::Interpreter).build();
+    let function = engine.define("sum", sum(), 5).expect("it is right");
+    let bytecode = || engine.stages(function).expect("it compiles").split("\n== ").nth(1).map(str::to_string);
+    assert!(bytecode().is_some_and(|text| !text.contains('#')), "nothing is learned yet");
+    check(&engine, function, &mut Vm::default(), &[1, 3, 3]);
+    let cases = "2 of 4 cases: Field { shape: 3, offset: 16 }, Field { shape: 1, offset: 32 }";
+    let line = format!("cache: site of 4 }} # {cases}\n");
+    assert!(bytecode().is_some_and(|text| text.contains(&line)), "{:?} has not {line:?}", bytecode());
+    check(&engine, function, &mut Vm::default(), &[1, 2, 3, 4, 5]);
+    let text = bytecode().unwrap_or_default();
+    assert!(text.contains("4 of 4 cases") && text.contains("; the slow path has run\n"), "{text}");
+}
+
 /// An engine whose functions become hot soon.
 fn hot() -> Engine<Op> {
     Engine::<Op>::builder().thresholds(10, 100).build()

@@ -19,7 +19,8 @@ struct Mixed {
     distance: isize,
 }
 
-#[derive(Fields, Clone, Copy, Debug)]
+// Cases need no `Debug`.
+#[derive(Fields, Clone, Copy)]
 struct Pair(u16, pub(crate) i64);
 
 #[derive(Default)]

@@ -326,7 +326,16 @@ fn sites(opcode: &Opcode<'_>) -> TokenStream {
         let (number, (case, capacity)) = (number as u8, operand.site.as_ref()?);
         let capacity = *capacity as u32;
         let info = quote_spanned!(case.span()=> __bytecode::SiteInfo::of::<#case>(#capacity));
-        Some(quote!((#number, #info)))
+        // Whether the type has `Debug` is decided here, where the type is known: see `CaseRef`.
+        Some(quote!((#number, #info.written_by({
+            unsafe fn write(case: *const u8, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                #[allow(unused_imports, reason = "one of them is used")]
+                use __bytecode::{DebugCase, OpaqueCase};
+                // SAFETY: the caller guarantees it.
+                (&__bytecode::CaseRef(unsafe { &*case.cast::<#case>() })).write(f)
+            }
+            write
+        }))))
     });
     quote!(&[#(#sites),*])
 }

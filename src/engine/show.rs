@@ -131,7 +131,7 @@ impl<B: Bytecode> Engine<B> {
 
     fn stages_of(&self, function: &Function<B>) -> Result<String, Error> {
         super::stack::demand_for_compiling()?;
-        let subject = function.body().subject(Form::Optimizer(0));
+        let subject = function.body().subject(Form::Optimizer(0), &**function.body());
         let mut watch = Watch::all(&subject);
         let inlinable = self.inlinable(function);
         let links = self.links.borrow();

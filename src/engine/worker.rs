@@ -9,7 +9,7 @@ use super::function::Body;
 use super::inlining::Inlinable;
 use super::native::{Compiled, Compiler, Shared, watched};
 use crate::Error;
-use crate::inside::{self, Form, Inside};
+use crate::inside::{self, Form, Inside, NothingLearned};
 use azulejo_code::call::CallCell;
 use azulejo_code::memory::fork;
 use azulejo_core::ir::bytecode::Bytecode;
@@ -163,10 +163,11 @@ impl<B: Bytecode> Job<B> {
         compiler: &mut Compiler,
         inside: &Inside,
     ) -> Result<(Result<Compiled, Error>, inside::Record), Error> {
-        let subject = self.body.subject(match self.request.purpose {
+        let form = match self.request.purpose {
             Purpose::Entry(at) => Form::Optimizer(at),
             Purpose::Calls(arguments, _) => Form::CallEntry(arguments),
-        });
+        };
+        let subject = self.body.subject(form, &NothingLearned);
         let mut watch = inside.watch(&subject)?;
         let (functions, sites) = (self.functions.functions(), self.sites.as_ref());
         let callees = self.inlinable.callees(functions);

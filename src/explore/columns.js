@@ -6,7 +6,8 @@ function byteRow(row, digits) {
   const parts = /^(\w+)(?: \{ (.*) \}|(.*))$/s.exec(text);
   const rest = parts ? (parts[2] ?? parts[3]) : '';
   const fields = html(rest).replace(/(^|, )(\w+): /g, (_, comma, name) => tag('field', ` ${name} `));
-  return `${tag('n', String(row.at).padStart(digits))}  ${tag('op', parts ? parts[1] : text)}${rest ? fields : ''}`;
+  const learned = row.learned ? tag('dim', `  ${row.learned}`) : '';
+  return `${tag('n', String(row.at).padStart(digits))}  ${tag('op', parts ? parts[1] : text)}${rest ? fields : ''}${learned}`;
 }
 
 /** A row of the tile list. */

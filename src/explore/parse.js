@@ -57,8 +57,9 @@ function readOnce(text, stage) {
 function readBytecode(lines) {
   const rows = [];
   for (const line of lines) {
-    const parts = /^\s*(\d+): (.*)$/.exec(line);
-    if (parts) rows[+parts[1]] = { at: +parts[1], text: parts[2] };
+    // What the bytecode has learned stands behind it.
+    const parts = /^\s*(\d+): (.*?)(?: # (.*))?$/.exec(line);
+    if (parts) rows[+parts[1]] = { at: +parts[1], text: parts[2], learned: parts[3] ?? '' };
   }
   return rows;
 }

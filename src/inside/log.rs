@@ -4,7 +4,7 @@
 //! stream. Errors of writing are ignored: a program must not fail because of its log.
 
 use super::trace::{Selection, Trace, selectable};
-use super::{asked, glob};
+use super::{Subject, asked, glob};
 use once_cell::race::OnceBox;
 use std::fmt;
 use std::io::Write;
@@ -138,11 +138,11 @@ impl Log {
     }
 
     /// Starts the trace of a function, if its name is selected.
-    pub(crate) fn start<B: fmt::Debug>(&self, name: &str, head: String, code: &[B]) -> Option<Trace> {
-        if !glob::matches(&self.functions, name) {
+    pub(crate) fn start<B: fmt::Debug>(&self, subject: &Subject<'_, B>) -> Option<Trace> {
+        if !glob::matches(&self.functions, subject.name) {
             return None;
         }
-        let mut trace = Trace::new(head, code, self.selection);
+        let mut trace = Trace::new(subject, self.selection);
         trace.drawings = self.directory.is_some().then(Vec::new);
         Some(trace)
     }

@@ -33,11 +33,27 @@ use statistics::Times;
 use std::fmt::{self, Debug};
 
 /// A function to compile, and the form in which it is compiled.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Subject<'a, B> {
     pub(crate) name: &'a str,
     pub(crate) code: &'a [B],
     pub(crate) form: Form,
+    pub(crate) learned: &'a dyn Learned,
+}
+
+/// What the bytecodes of a function have learned while it ran.
+pub(crate) trait Learned {
+    /// What the bytecode at `at` has learned, for people.
+    fn note(&self, at: u32) -> Option<String>;
+}
+
+/// Nothing is known of what bytecodes have learned, because the thread that runs the function is another one.
+pub(crate) struct NothingLearned;
+
+impl Learned for NothingLearned {
+    fn note(&self, _: u32) -> Option<String> {
+        None
+    }
 }
 
 /// The form in which a function is compiled.
@@ -74,7 +90,7 @@ impl<B: Debug> Named for Subject<'_, B> {
     }
 
     fn source(&self) -> String {
-        trace::bytecode(self.code)
+        trace::bytecode(self.code, &NothingLearned)
     }
 }
 
@@ -119,7 +135,7 @@ impl Inside {
         let admit = |limits: &'a Limits| limits.admit(subject.name, subject.form);
         let admitted = self.limits.as_ref().map(admit).transpose()?;
         let start = |log: &'a Log| {
-            let trace = log.start(subject.name, subject.head(), subject.code)?;
+            let trace = log.start(subject)?;
             Some(Logged { log: Some(log), trace })
         };
         let record = Record { times: self.times.then(Times::start), ..subject.record() };
@@ -138,7 +154,7 @@ pub(crate) struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Makes a watch that keeps the text of all stages, for a compilation whose code is not used.
     pub(crate) fn all<B: Debug>(subject: &'a Subject<'a, B>) -> Watch<'a> {
-        let trace = Trace::new(subject.head(), subject.code, Selection::ALL);
+        let trace = Trace::new(subject, Selection::ALL);
         let logged = Logged { log: None, trace };
         Watch { subject, record: subject.record(), logged: Some(logged), admitted: None }
     }

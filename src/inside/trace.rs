@@ -5,6 +5,7 @@
 
 use super::listing::origin;
 use super::machine::{self, Machine};
+use super::{Learned, Subject};
 use azulejo_core::ir::emitted::{Emitted, Maker};
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
@@ -57,10 +58,10 @@ pub(crate) struct Trace {
 
 impl Trace {
     /// Starts a trace with a head, which consists of lines such as `function sum`, and the bytecode.
-    pub(crate) fn new<B: Debug>(head: String, code: &[B], selection: Selection) -> Trace {
-        let mut trace =
-            Trace { text: head, selection, drawings: None, old_numbers: Vec::new(), kinds: Vec::new() };
-        trace.add("bytecode", || bytecode(code));
+    pub(crate) fn new<B: Debug>(subject: &Subject<'_, B>, selection: Selection) -> Trace {
+        let (text, old_numbers, kinds) = (subject.head(), Vec::new(), Vec::new());
+        let mut trace = Trace { text, selection, drawings: None, old_numbers, kinds };
+        trace.add("bytecode", || bytecode(subject.code, subject.learned));
         trace
     }
 
@@ -163,9 +164,13 @@ fn unnamed(graph: &Graph, node: Node) -> String {
     if graph.node(node).ty() == Type::Void { format!("{node} ") } else { String::new() }
 }
 
-/// The text of bytecode, one line for each.
-pub(crate) fn bytecode<B: Debug>(code: &[B]) -> String {
-    code.iter().enumerate().map(|(at, op)| format!("{at:5}: {op:?}\n")).collect()
+/// The text of bytecode, one line for each, with what it has learned.
+pub(crate) fn bytecode<B: Debug>(code: &[B], learned: &dyn Learned) -> String {
+    let line = |(at, op): (usize, &B)| match learned.note(at as u32) {
+        Some(note) => format!("{at:5}: {op:?} # {note}\n"),
+        None => format!("{at:5}: {op:?}\n"),
+    };
+    code.iter().enumerate().map(line).collect()
 }
 
 /// A line for each instruction: the offset, the bytes, the disassembly if there is one, and a note on its origin.

@@ -101,10 +101,9 @@ fn outcomes(builder: azulejo::Builder, seed: u64) -> (Vec<String>, Option<Vec<Op
 
 #[test]
 fn random_functions_agree() {
-    let n: u64 = std::env::var("AZULEJO_INLINED").ok().and_then(|n| n.parse().ok()).unwrap_or(120);
+    let n: u64 = 150;
     let mut inlined = 0;
-    let first: u64 = std::env::var("AZULEJO_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    for seed in first..=n {
+    for seed in 1..=n {
         // So much is never used up: code that loops spends a little more than the interpreter, which goes on where code is left.
         let fuel = |builder: azulejo::Builder| if seed % 3 == 0 { builder.fuel(1 << 30) } else { builder };
         let builder = |way: Way| fuel(way.builder().backtraces(seed % 2 == 0));

@@ -1,5 +1,6 @@
 //! Bytecode as azulejo sees it: the description of an opcode enum that `derive(Bytecode)` makes.
 
+pub use super::case_text::{CaseRef, DebugCase, OpaqueCase};
 use super::frames::ShowPlan;
 pub use super::operand::{
     Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out, Pop, Push,
@@ -105,6 +106,29 @@ impl<C> Functions<C> for NoFunctions {
 impl<C> fmt::Debug for dyn Functions<C> + '_ {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Functions").finish_non_exhaustive()
+    }
+}
+
+/// The arguments of a call that are words in memory. They are copied, because the callee may write there.
+///
+/// ```
+/// let arguments = [1u64, 2, 3];
+/// let address = arguments.as_ptr().expose_provenance() as i64;
+/// // SAFETY: two words are there.
+/// assert_eq!(unsafe { azulejo_core::ir::bytecode::spread(address, 2) }, [1, 2]);
+/// ```
+///
+/// # Safety
+///
+/// At this address must be as many words, unless there are none.
+pub unsafe fn spread(address: i64, count: i64) -> Vec<u64> {
+    match count {
+        0 => Vec::new(),
+        count => {
+            let first = core::ptr::with_exposed_provenance(address as usize);
+            // SAFETY: the caller guarantees it.
+            unsafe { core::slice::from_raw_parts(first, count as usize) }.to_vec()
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod assignment;
 pub mod bits;
 pub mod bytecode;
+pub mod case_text;
 pub mod emitted;
 pub mod frames;
 pub mod graph;

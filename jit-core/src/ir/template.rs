@@ -269,6 +269,8 @@ pub enum Arguments {
     Values(&'static [Ref]),
     /// The registers of the run that this operand names.
     Run(u8),
+    /// Words in memory: the address of the first, and how many there are.
+    Spread(&'static [Ref; 2]),
 }
 
 /// The bytecode at which the interpreter resumes after an exit.

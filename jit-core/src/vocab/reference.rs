@@ -296,6 +296,9 @@ pub static SECTIONS: &[Section] = sections! {
             i64 "(invoke $f (arglist (add $a 1) (mul $b 2)) i64)" = "4", i64 "(invoke $f (arglist $run) i64)" = "7";
         "invokev" ["(invokev number (arglist value …))"] "As `invoke`, without a result.",
             i64 "(do (invokev $f (arglist $a $b)) 1)" = "1";
+        "spread" ["(spread address count)"] "In the argument list of a call of bytecode: all its arguments are 64-bit words in memory, so many \
+                 from this address on.",
+            i64 "(invoke $f (arglist (spread (window $run) (length $run))) i64)" = "7";
         "tail" ["(tail number (arglist value …))"] "Ends this function; the one with this number takes its place.",
             i64 "(tail $f (arglist $a 1))" = "8";
         "try" ["(try call value)"] "The value of an `invoke` or of a `call throws`, and if that fails another value. What else a call \

@@ -111,9 +111,11 @@ impl Look<'_> {
             }
             Kind::Invoke(invoke) | Kind::Tail(invoke) => {
                 stored = self.at(&invoke.function, stored);
-                if let Arguments::Values(values) = &invoke.args {
-                    stored = self.all(values, stored);
-                }
+                stored = match &invoke.args {
+                    Arguments::Values(values) => self.all(values, stored),
+                    Arguments::Spread(spread) => self.all(spread, stored),
+                    Arguments::Run(_) => stored,
+                };
             }
             Kind::Constant(_)
             | Kind::Variable(_)

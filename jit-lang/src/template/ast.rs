@@ -330,6 +330,8 @@ pub enum Arguments {
     Values(Vec<Typed>),
     /// The registers of a run.
     Run(usize),
+    /// Words in memory: the address of the first, and how many there are.
+    Spread([Typed; 2]),
 }
 
 /// The callee of a [`Call`].

@@ -104,8 +104,15 @@ impl Checker<'_> {
         }
     }
 
-    /// The arguments of a call of a bytecode function: values, or the registers of one run.
+    /// The arguments of a call of a bytecode function: values, the registers of one run, or words in memory.
     fn arguments(&mut self, values: &[Sexpr], place: Place) -> Checked<Arguments> {
+        if let Some(spread) = values.iter().find(|value| is_spread(value)) {
+            if values.len() > 1 {
+                let why = "what `spread` gives is all the arguments of a call; put the others in memory, too";
+                return fail(spread.place(), why);
+            }
+            return self.spread(spread);
+        }
         let run = values.iter().position(|value| self.is_run(value));
         if let Some(run) = run {
             let at = self.operand_of(Some(&values[run]), &RUNS, "a run of registers", place)?;
@@ -123,6 +130,24 @@ impl Checker<'_> {
         }
         let values = values.iter().map(|value| self.value(value, None));
         values.collect::<Checked<Vec<Typed>>>().map(Arguments::Values)
+    }
+
+    /// Checks `(spread address count)`.
+    fn spread(&mut self, spread: &Sexpr) -> Checked<Arguments> {
+        let Sexpr::List(list, place) = spread else { unreachable!("`is_spread` has found a list") };
+        let [_, address, count] = &list[..] else {
+            return wrong_count(
+                *place,
+                "spread",
+                "the address of the first argument, and their number",
+                &list[1..],
+            );
+        };
+        self.needs_unsafe(*place, "reading arguments from memory")?;
+        let address = self.value(address, Some(Scalar::Ptr))?;
+        let address = self.coerce(address, Scalar::Ptr)?;
+        let count = self.value(count, Some(Scalar::U64))?;
+        Ok(Arguments::Spread([address, self.coerce(count, Scalar::U64)?]))
     }
 
     fn is_run(&self, value: &Sexpr) -> bool {
@@ -278,6 +303,10 @@ impl Checker<'_> {
             _ => Leads::Elsewhere,
         }
     }
+}
+
+fn is_spread(value: &Sexpr) -> bool {
+    matches!(value, Sexpr::List(list, _) if list.first().and_then(Sexpr::word) == Some("spread"))
 }
 
 fn is_bool(ty: &Sexpr) -> bool {

@@ -559,6 +559,9 @@ impl Lowering<'_> {
                 steps::StepArguments::Values(values.iter().map(|value| self.value(value)).collect())
             }
             Arguments::Run(at) => steps::StepArguments::Run(*at),
+            Arguments::Spread(spread) => {
+                steps::StepArguments::Spread(spread.each_ref().map(|value| self.value(value)))
+            }
         }
     }
 

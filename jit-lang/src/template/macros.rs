@@ -118,7 +118,9 @@ impl Checker<'_> {
 fn is_computed(arg: &Sexpr) -> bool {
     let Sexpr::List(items, _) = arg else { return matches!(arg, Sexpr::Macro(..)) };
     match items.first() {
-        Some(Sexpr::Word(_, word, _)) => !["label", "arglist", "carg", "mark"].contains(&word.text.as_str()),
+        Some(Sexpr::Word(_, word, _)) => {
+            !["label", "arglist", "carg", "mark", "spread"].contains(&word.text.as_str())
+        }
         head => matches!(head, Some(Sexpr::Macro(..))),
     }
 }

@@ -116,6 +116,8 @@ pub enum StepArguments {
     Values(Vec<Ref>),
     /// The registers of the run that an operand names.
     Run(usize),
+    /// Words in memory: the address of the first, and how many there are.
+    Spread([Ref; 2]),
 }
 
 /// The place of a value in the memory of a site.

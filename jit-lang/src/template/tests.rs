@@ -98,6 +98,7 @@ fn check(template: &Template, n_operands: usize) {
         let takes = |args: &StepArguments| match args {
             StepArguments::Values(values) => uses(values),
             StepArguments::Run(at) => names(at),
+            StepArguments::Spread(spread) => uses(spread),
         };
         assert_eq!(!is_open, matches!(step, Step::Block { .. }), "{step:?}");
         let mut yielded = 0;
@@ -419,7 +420,7 @@ fn steps_use_what_is_there() {
 }
 
 /// What is put into rows.
-const WORDS: [&str; 58] = [
+const WORDS: [&str; 59] = [
     "(",
     ")",
     "$a",
@@ -448,6 +449,7 @@ const WORDS: [&str; 58] = [
     "set",
     "call",
     "arglist",
+    "spread",
     "ptr",
     "within",
     "slow",

@@ -488,6 +488,10 @@ impl Writer<'_> {
                     ::core::slice::from_raw_parts(machine.frame.add(#run.first as usize), #run.count as usize)
                 }
             }
+            Arguments::Spread(spread) => {
+                let [address, count] = spread.each_ref().map(|value| self.expression(value));
+                quote!(&__bytecode::spread(#address, #count))
+            }
         }
     }
 

@@ -144,6 +144,10 @@ fn arguments(args: &StepArguments) -> TokenStream {
             let at = operand(*at);
             quote!(__template::Arguments::Run(#at))
         }
+        StepArguments::Spread(spread) => {
+            let spread = numbers(spread);
+            quote!(__template::Arguments::Spread(#spread))
+        }
     }
 }
 

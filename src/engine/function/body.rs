@@ -17,7 +17,7 @@ use super::speculation::Speculation;
 use super::tier_state::Budget;
 use crate::Error;
 use crate::engine::code::{Code, Surplus, Temporaries};
-use crate::inside::{Form, Subject};
+use crate::inside::{Form, Learned, Subject};
 use azulejo_core::check::{self, temporaries::temporaries};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
 use azulejo_core::ir::frames::ShowPlan;
@@ -251,9 +251,10 @@ impl<B: Bytecode> Body<B> {
         build::Linkage { show: self.show_plan(), ..functions }
     }
 
-    /// The function as observers of compilations see it.
-    pub(crate) fn subject(&self, form: Form) -> Subject<'_, B> {
-        Subject { name: &self.name, code: &self.code.ops, form }
+    /// The function as observers of compilations see it. Only the thread that runs the function knows what it has learned: there
+    /// it is the body itself that tells.
+    pub(crate) fn subject<'a>(&'a self, form: Form, learned: &'a dyn Learned) -> Subject<'a, B> {
+        Subject { name: &self.name, code: &self.code.ops, form, learned }
     }
 
     /// What the function's sites have learned, for the optimizer; `None` if code is to read the sites when it runs. For the engine's

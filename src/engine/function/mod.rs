@@ -7,6 +7,7 @@ pub(super) mod call_state;
 mod code_table;
 mod interpreted;
 mod layout;
+mod learned;
 mod speculation;
 mod tier_state;
 

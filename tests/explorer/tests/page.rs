@@ -37,6 +37,17 @@ fn nodes_show_the_kinds_of_their_values() {
     assert!(matches!(with_kinds[..], [line] if line.contains("load")), "{lines:?}");
 }
 
+#[test]
+fn bytecodes_show_what_they_have_learned() {
+    let trace = "function f\n\n== bytecode\n    0: Get { cache: site of 4 } # 1 of 4 cases: Field { shape: 1 }\n    1: End\n\n== build\nb0:\n    return.i64 v1  # v2\n";
+    let Some(browser) = open("learned", trace) else { return };
+    let lines =
+        browser.texts("return [...document.querySelectorAll('#byte .row')].map((row) => row.textContent)");
+    let [get, end] = &lines[..] else { panic!("{lines:?}") };
+    assert!(get.ends_with("cache site of 4  1 of 4 cases: Field { shape: 1 }"), "{get}");
+    assert!(end.ends_with("End"), "{end}");
+}
+
 fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
     items.into_iter().collect()
 }

@@ -113,6 +113,7 @@ pub(super) fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSi
     let mut values: Vec<Option<CalleeAt>> = Vec::new();
     each_step(template, |number, step, quick| {
         if let Step::Invoke { function, args, ret, catches: false, effect: Effect::Memory } = *step
+            && !matches!(args, Arguments::Spread(_))
             && let Some(callee) = values[function as usize].filter(|_| quick)
             && let Some(result) = stores_result(template, number, values.len() as Ref, ret)
         {

@@ -235,6 +235,7 @@ impl Plan {
         let given = match site.args {
             Arguments::Values(values) => values.len(),
             Arguments::Run(operand) => run_of(raws[operand as usize]).len(),
+            Arguments::Spread(_) => return None,
         };
         let mut depth = 0;
         for around in self.inlining.around(frame) {

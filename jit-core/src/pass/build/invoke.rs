@@ -138,6 +138,7 @@ impl<O: Operands> Linker<'_, O> {
         let args = match args {
             Arguments::Values(args) => InvokeArguments::Values(args),
             Arguments::Run(operand) => self.operands.run(&mut self.cursor, operand),
+            Arguments::Spread(_) => unreachable!("nobody knows how many arguments there will be"),
         };
         self.scratch.inputs.clear();
         self.each_argument(&args, |linker, _, bits| linker.scratch.inputs.push(bits));
@@ -192,6 +193,9 @@ impl<O: Operands> Linker<'_, O> {
         let args = match args {
             Arguments::Values(args) => InvokeArguments::Values(args),
             Arguments::Run(operand) => operands.run(cursor, operand),
+            Arguments::Spread(&[first, count]) => {
+                InvokeArguments::InMemory([self.value(first), self.value(count)])
+            }
         };
         (context, callee, args)
     }
