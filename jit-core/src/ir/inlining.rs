@@ -68,6 +68,15 @@ impl Inlining {
         })
     }
 
+    /// Whether a register belongs to a frame, to one that it is in, or to the function itself.
+    pub fn is_seen(&self, frame: u32, register: u32) -> bool {
+        let is_own = self.frames.first().is_some_and(|own| register < own.slots);
+        let is_in = |frame: &InlinedFrame| {
+            (frame.first_register..frame.first_register + frame.slots).contains(&register)
+        };
+        is_own || self.around(frame).any(is_in)
+    }
+
     /// A place as traces name it: `@7` for a bytecode of the function itself, and `f3:2 @7` for bytecode 2 of function 3, which bytecode 7
     /// calls.
     pub fn name(&self, place: u32) -> String {
@@ -114,6 +123,12 @@ mod tests {
         let functions: Vec<u32> = inlining.around(2).map(|frame| frame.function).collect();
         assert_eq!(functions, [6, 5]);
         assert_eq!(inlining.around(0).count(), 0);
+        assert!(
+            inlining.is_seen(1, 4)
+                && !inlining.is_seen(1, 5)
+                && inlining.is_seen(2, 3)
+                && inlining.is_seen(0, 1)
+        );
         inlining.clear();
         assert!(inlining.is_empty());
     }

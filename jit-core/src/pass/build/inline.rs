@@ -424,7 +424,8 @@ fn cell_of(
         CalleeAt::Site { operand, offset, learns_slowly } => {
             let site = raws[operand as usize];
             let sites = source.sites?;
-            if !(learns_slowly && lacks_slow_path) && !sites.is_full(site) {
+            let is_known = learns_slowly && lacks_slow_path || sites.is_full(site);
+            if !is_known {
                 return None;
             }
             // SAFETY: templates read nothing else of sites.

@@ -13,7 +13,7 @@
 //! - [`interpreted`](mod@interpreted), for the code that interprets one opcode: VM registers are slots, and each operand is read from
 //!   the bytecode.
 //!
-//! In a whole function, [`liveness`] finds the registers that each block needs, and [`registers`] carries their values
+//! In a whole function, [`inline`](mod@inline) first decides which callees become part of it. [`liveness`] finds the registers that each block needs, and [`registers`] carries their values
 //! along every edge. Where different values meet, a block gets a parameter; a loop's head gets one for each register that
 //! the loop writes. A parameter with only one value is replaced by that value; all references to it are rewritten at the
 //! end.
