@@ -1,7 +1,8 @@
 //! Macros of the template language: substitution of arguments for parameters.
 //!
 //! In: a macro and the arguments of one use. Out: an expression without parameters, checked like any other. An
-//! argument that is used more than once is evaluated once.
+//! argument that is used more than once is evaluated once, before the body. Therefore one that does something, as a call does, must
+//! be used once, or always.
 //!
 //! **Invariant:** macros are hygienic. A macro's own declarations (`let:` names and marks) are invisible elsewhere, and it sees
 //! outer ones only through its arguments. To that end each expansion is a new writer of names. The opcode's operands are visible
@@ -53,7 +54,19 @@ impl Checker<'_> {
         let (mut bound, mut replaced) = (Vec::new(), HashMap::new());
         for (param, arg) in std::iter::zip(params, args) {
             let stands_for_it = match is_computed(arg) && uses(body, param) > 1 {
-                true => self.compute_once(name, param, arg, writer, &mut bound)?,
+                true => {
+                    let had_effect = std::mem::take(&mut self.has_effect);
+                    let once = self.compute_once(name, param, arg, writer, &mut bound)?;
+                    if self.has_effect && is_conditional(body, param) {
+                        let message = format!(
+                            "`^{name}` uses `,{param}` more than once, so this is done once and before all else, even if no condition \
+                             leads to it; let the macro use it in one place"
+                        );
+                        return fail(arg.place(), message);
+                    }
+                    self.has_effect |= had_effect;
+                    once
+                }
                 false => arg.clone(),
             };
             replaced.insert(param.as_str(), stands_for_it);
@@ -169,6 +182,23 @@ fn uses(body: &Sexpr, param: &str) -> usize {
         Sexpr::List(items, _) => items.iter().map(|item| uses(item, param)).sum(),
         _ => 0,
     }
+}
+
+/// Whether a macro uses a parameter where only a condition decides whether it comes to it.
+fn is_conditional(body: &Sexpr, param: &str) -> bool {
+    let Sexpr::List(items, _) = body else { return false };
+    // How many of the items are always evaluated, with the form's word.
+    let always = match items.first().and_then(Sexpr::word) {
+        Some("if" | "ifv" | "when" | "as" | "asv" | "all" | "any" | "try" | "tryv") => 2,
+        Some("guard") => 2,
+        Some("cold" | "slow" | "slowv") => 1,
+        Some("cached" | "cachedv") => 3,
+        _ => items.len(),
+    };
+    items.iter().enumerate().any(|(at, item)| match at < always {
+        true => is_conditional(item, param),
+        false => uses(item, param) > 0,
+    })
 }
 
 /// Substitutes arguments into a macro's body. All names in the body get this writer; names in arguments keep theirs.
