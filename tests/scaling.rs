@@ -368,6 +368,7 @@ fn measure(compiler: &mut Compiler, shape: &Shape, length: usize, best: &mut Tim
         missing: 0,
         drops_surplus: false,
         call_entry: None,
+        callees: &[],
     };
     let bytecodes = writer.code.len() as u32;
     let repetitions = (BYTECODES / length).clamp(1, 20);

@@ -292,7 +292,7 @@ mod speculation {
     /// Code that other functions call misses slow paths as well, in the frame that it makes for them.
     #[test]
     fn calls_between_functions_miss_slow_paths_too() {
-        let engine = hot();
+        let engine = Engine::<Op>::builder().thresholds(10, 100).inlining(false).build();
         let function = engine.define("sum", sum(), 3).expect("it is right");
         let add = vec![Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() }, Op::Return { a: 0.into() }];
         let add = engine.define("add", azulejo::Code::from(add).with_arguments(2), 2).expect("it is right");

@@ -42,7 +42,7 @@ fn count() -> Vec<Op> {
 
 #[test]
 fn compilations_are_counted_by_what_they_are_for() {
-    let engine: Engine<Op> = Engine::<Op>::builder().only(Tier::Optimizer).build();
+    let engine: Engine<Op> = Engine::<Op>::builder().only(Tier::Optimizer).inlining(false).build();
     let callee = engine.define("callee", count(), 5).expect("it is right");
     let caller =
         vec![Op::Call { dst: r(1), function: Imm(callee.number()), a: r(0) }, Op::Return { a: r(1) }];

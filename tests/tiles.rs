@@ -246,7 +246,7 @@ impl<'a> Example<'a> {
         if info.props.contains(Props::STATE) {
             let [frame, value] = [Op::LOCAL, Op::CU].map(|op| self.graph.add(op, WORD, &[], 0, 0));
             let registers = List::push(&mut self.graph.states.registers, &[StateRegister::plain(3)]);
-            self.graph.states.all.push(FrameState { to: 24, registers });
+            self.graph.states.all.push(FrameState { to: 24, registers, frame: 0 });
             let state = self.graph.states.all.len() as u64 - 1;
             return self.graph.end(self.block, op, Type::Void, &[frame, value], state, &[], 0);
         }

@@ -173,6 +173,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> FunctionSour
         missing: 0,
         drops_surplus: false,
         call_entry: None,
+        callees: &[],
     }
 }
 

@@ -402,7 +402,7 @@ fn origins<M: Backend>(code: &Code<M>, tiles: &TileList) -> Box<[(u32, u32)]> {
     let mut map: Vec<(u32, u32)> = Vec::with_capacity(code.map.len());
     for (at, maker) in &code.map {
         let Some(inst) = maker.inst() else { continue };
-        let origin = tiles.insts[inst as usize].origin;
+        let origin = tiles.inlining.outermost(tiles.insts[inst as usize].origin);
         if map.last().is_none_or(|(_, last)| *last != origin) {
             map.push((*at, origin));
         }

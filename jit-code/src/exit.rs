@@ -8,9 +8,16 @@
 //! zero, if the first value is the frame's address), the place of the first value, and then, for each VM register, twice one more than
 //! its distance from the one before, plus one if it gets a box, the kind if so, and its place; a zero ends it. A place starts with a byte: what it is in the upper three bits, and a
 //! register or a type in the others.
+//!
+//! An exit in an inlined function leaves several frames. Its record goes on behind the zero: how many inlined calls there are, twice, plus one
+//! if a slow path was left out; and for each, from the outermost to the innermost, the function, the bytecode of its caller, the
+//! register of its caller that gets its result plus one, times eight, plus the type that the result is read as (or zero), the bytecode where it goes on, and its registers as above. These frames
+//! are in no memory. They are kept for the thread until somebody [takes](take_inlined) them.
 
 use azulejo_core::ir::state::{Boxes, StateRegister};
+use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Type;
+use core::cell::RefCell;
 
 /// The place of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +59,40 @@ pub struct Exited {
     pub first: u64,
 }
 
+/// A frame of an inlined function that control has left in its middle.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LeftFrame {
+    /// The number of the function.
+    pub function: u32,
+    /// The bytecode of its caller that has called it.
+    pub call: u32,
+    /// The VM register of its caller that gets its result, if one does, and the type that the result is read as.
+    pub result: Option<(u32, Type)>,
+    /// The bytecode where it goes on.
+    pub at: u32,
+    /// The VM registers that are alive, and their contents. All others are zero.
+    pub registers: Vec<(u32, u64)>,
+}
+
+/// The frames of inlined functions that control has left, from the outermost to the innermost.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LeftFrames {
+    /// The frames.
+    pub frames: Vec<LeftFrame>,
+    /// Whether the innermost lacked a slow path.
+    pub is_miss: bool,
+}
+
+thread_local! {
+    /// What was left last, until somebody takes it: before any other code runs.
+    static LEFT: RefCell<LeftFrames> = RefCell::default();
+}
+
+/// The frames that the exit has left which was taken last on this thread, if its status was [`Inlined`](crate::status::Status::Inlined).
+pub fn take_inlined() -> LeftFrames {
+    LEFT.with(RefCell::take)
+}
+
 /// The records of a function's exits.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
@@ -84,6 +125,28 @@ impl Records {
             FrameAt::Stack(offset) => offset as u64 + 1,
         });
         self.place(first);
+        self.registers(values);
+        start
+    }
+
+    /// Continues the record that was added last: the inlined calls that are left, from the outermost to the innermost. Of each frame,
+    /// `registers` is empty; they follow, with the places of their values.
+    pub fn add_inlined<V: Iterator<Item = (StateRegister, Held)>>(
+        &mut self,
+        is_miss: bool,
+        frames: impl ExactSizeIterator<Item = (LeftFrame, V)>,
+    ) {
+        self.number((frames.len() as u64) << 1 | is_miss as u64);
+        for (LeftFrame { function, call, result, at, .. }, values) in frames {
+            let result = result.map_or(0, |(register, ty)| (register as u64 + 1) << 3 | ty as u64);
+            [function as u64, call as u64, result, at as u64]
+                .into_iter()
+                .for_each(|number| self.number(number));
+            self.registers(values);
+        }
+    }
+
+    fn registers(&mut self, values: impl Iterator<Item = (StateRegister, Held)>) {
         let mut next = 0;
         for (StateRegister { register, kind }, held) in values {
             debug_assert!(register >= next, "registers are in ascending order");
@@ -93,7 +156,6 @@ impl Records {
             next = register + 1;
         }
         self.number(0);
-        start
     }
 
     /// How many bytes the records take.
@@ -144,21 +206,20 @@ impl Records {
         let frame = reader.number();
         // SAFETY: the caller guarantees that the places of the record are valid.
         let first = unsafe { reader.value() };
-        let mut slot: *mut u64 = match frame.checked_sub(1) {
+        let slot: *mut u64 = match frame.checked_sub(1) {
             None => core::ptr::with_exposed_provenance_mut(first as usize),
             Some(offset) => stack.wrapping_add(offset as usize).cast(),
         };
-        loop {
-            let step = reader.number();
-            let Some(distance) = (step >> 1).checked_sub(1) else { return Exited { status, first } };
-            let kind = (step & 1 != 0).then(|| reader.byte());
-            slot = slot.wrapping_add(distance as usize);
-            // SAFETY: the caller guarantees that the place is valid.
-            let value = unsafe { reader.value() };
-            // SAFETY: the caller guarantees that the frame has this slot.
-            unsafe { slot.write(self.boxes.slot(kind, value)) };
-            slot = slot.wrapping_add(1);
+        // SAFETY: the caller guarantees that the places are valid, and that the frame has these slots.
+        unsafe {
+            reader.registers(self.boxes, |register, bits| slot.wrapping_add(register as usize).write(bits));
         }
+        if Left::of(status) == Some(Left::Inlined) {
+            // SAFETY: as above.
+            let left = unsafe { reader.inlined(self.boxes) };
+            LEFT.with(|known| *known.borrow_mut() = left);
+        }
+        Exited { status, first }
     }
 }
 
@@ -170,6 +231,45 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Visits the VM registers of a frame, with what each gets.
+    ///
+    /// # Safety
+    ///
+    /// Places on the stack must be readable.
+    unsafe fn registers(&mut self, boxes: Boxes, mut visit: impl FnMut(u32, u64)) {
+        let mut register = 0;
+        while let step = self.number()
+            && let Some(distance) = (step >> 1).checked_sub(1)
+        {
+            let kind = (step & 1 != 0).then(|| self.byte());
+            register += distance as u32;
+            // SAFETY: the caller guarantees it.
+            visit(register, boxes.slot(kind, unsafe { self.value() }));
+            register += 1;
+        }
+    }
+
+    /// The frames of inlined functions.
+    ///
+    /// # Safety
+    ///
+    /// Places on the stack must be readable.
+    unsafe fn inlined(&mut self, boxes: Boxes) -> LeftFrames {
+        let count = self.number();
+        let mut left =
+            LeftFrames { frames: Vec::with_capacity(count as usize >> 1), is_miss: count & 1 != 0 };
+        for _ in 0..count >> 1 {
+            let [function, call, result, at] = [(); 4].map(|()| self.number() as u32);
+            let result =
+                (result >> 3).checked_sub(1).map(|register| (register, Type::ALL[result as usize & 7]));
+            let mut frame = LeftFrame { function, call, result, at, registers: Vec::new() };
+            // SAFETY: the caller guarantees it.
+            unsafe { self.registers(boxes, |register, bits| frame.registers.push((register, bits))) };
+            left.frames.push(frame);
+        }
+        left
+    }
+
     fn byte(&mut self) -> u8 {
         let (&first, rest) = self.bytes.split_first().expect("a record ends with a zero");
         self.bytes = rest;

@@ -18,6 +18,12 @@ pub enum Status {
         /// The bytecode.
         at: u32,
     },
+    /// Control was in an inlined function. What is to run before this function goes on at the bytecode is for
+    /// [`take_inlined`](crate::exit::take_inlined) to say.
+    Inlined {
+        /// The bytecode.
+        at: u32,
+    },
     /// The function was entered in an inner loop, and control has reached the head of an outer loop, at this bytecode.
     MovedOn {
         /// The bytecode.
@@ -80,6 +86,7 @@ impl From<RawStatus> for Status {
             Left::Returned => Status::Returned(value),
             Left::Exited => Status::Exited { at: status as u32 },
             Left::Missed => Status::Missed { at: status as u32 },
+            Left::Inlined => Status::Inlined { at: status as u32 },
             Left::MovedOn => Status::MovedOn { at: status as u32 },
             Left::Tailed => Status::Tailed,
             Left::Trapped => Status::Trapped {

@@ -184,7 +184,7 @@ impl GraphMaker<'_> {
             }
         }
         let registers = List { start, len: inputs.len() as u32 - 1 };
-        self.graph.states.all.push(FrameState { to: 7, registers });
+        self.graph.states.all.push(FrameState { to: 7, registers, frame: 0 });
         let state = self.graph.states.all.len() as u64 - 1;
         self.change_end(node, Op::EXIT_WITH, VOID, &inputs, state);
     }

@@ -222,6 +222,7 @@ fn built_for(
         missing: 0,
         drops_surplus: false,
         call_entry: None,
+        callees: &[],
     };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let mut scratch = BuildScratch::default();
@@ -542,6 +543,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             missing: 0,
             drops_surplus: false,
             call_entry: None,
+            callees: &[],
         };
         build(&mut scratch, &source, &mut graph);
         let judge = |graph: &Graph, stage: &str| {

@@ -6,6 +6,7 @@ use azulejo_core::check;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move, Source};
 use azulejo_core::ir::graph::{Access, Graph, Pred};
 use azulejo_core::ir::index::{Block, InstId, List, Node, Slot};
+use azulejo_core::ir::inlining::InlinedFrame;
 use azulejo_core::ir::regions::MemoryRegion;
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::state::{FrameState, StateRegister};
@@ -88,16 +89,33 @@ const MEMBERS: [Damage<Graph>; 4] = [
 fn leave_with(graph: &mut Graph, registers: &[u32], inputs: &[Node]) {
     let registers: Vec<_> = registers.iter().map(|register| StateRegister::plain(*register)).collect();
     let registers = List::push(&mut graph.states.registers, &registers);
-    graph.states.all.push(FrameState { to: 7, registers });
+    graph.states.all.push(FrameState { to: 7, registers, frame: 0 });
     let end = graph.blocks[3].end;
     graph.nodes[end.at()].op = Op::EXIT_WITH;
     graph.nodes[end.at()].sig.from = Type::Void;
     graph.set_inputs(end, inputs);
 }
 
-const STATES: [Damage<Graph>; 4] = [
+const STATES: [Damage<Graph>; 5] = [
     ("has a state that is not", |graph| leave_with(graph, &[2, 2], &[Node(0), Node(1), Node(3)])),
     ("has a state that is not", |graph| leave_with(graph, &[2, 3], &[Node(0), Node(1), Node(4)])),
+    ("has a state with a register", |graph| {
+        let own = InlinedFrame {
+            function: 0,
+            cell: 0,
+            first_register: 0,
+            slots: 3,
+            caller: 0,
+            call: 0,
+            next: 1,
+            result: None,
+        };
+        // Control goes on in the first of two calls, with a register of the second.
+        let calls = [3, 5].map(|first_register| InlinedFrame { first_register, slots: 2, ..own });
+        graph.states.inlining.frames = vec![own, calls[0], calls[1]];
+        leave_with(graph, &[2, 5], &[Node(0), Node(1), Node(3)]);
+        graph.states.all[0].frame = 1;
+    }),
     ("has 2 operands, not 3", |graph| leave_with(graph, &[2, 3], &[Node(0), Node(1)])),
     ("has the constant", |graph| {
         leave_with(graph, &[2], &[Node(0), Node(1)]);

@@ -7,6 +7,7 @@ use super::background::Background;
 use super::frame_stacks::FrameStacks;
 use super::frames::ShownList;
 use super::fuel::Tank;
+use super::inlining::callers;
 use super::interpreter::Interpreting;
 use super::native::{self, Backend};
 use super::resolve::links;
@@ -48,6 +49,7 @@ pub struct Builder {
     times: bool,
     pub(super) fuel: Option<u64>,
     backtraces: bool,
+    inlining: bool,
 }
 
 impl Default for Builder {
@@ -65,6 +67,7 @@ impl Default for Builder {
             times: false,
             fuel: None,
             backtraces: false,
+            inlining: true,
         }
     }
 }
@@ -526,6 +529,20 @@ impl Builder {
         self
     }
 
+    /// Whether the optimizer puts small functions into the code of those that call them, which it does by default.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine: Engine<Op> = Engine::<Op>::builder().inlining(false).build();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.call(double, &mut (), (21i64,)), Ok(42i64));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn inlining(mut self, inlining: bool) -> Self {
+        self.inlining = inlining;
+        self
+    }
+
     /// Makes the engine.
     ///
     /// ```
@@ -562,6 +579,7 @@ impl Builder {
             many_retired: Cell::new(0),
             calls: Cell::new(0),
             tiers: self.tiers,
+            callers: if self.inlining { callers::<B>() } else { Box::default() },
             interpreter: Cell::new(Interpreting::Unknown),
             inside,
             counts: Counts::new(B::OPCODES.len()),

@@ -16,6 +16,8 @@ mod frame_stacks;
 mod frames;
 mod fuel;
 mod function;
+mod inlined;
+mod inlining;
 mod interpreter;
 mod interrupt;
 mod remove;
@@ -138,6 +140,8 @@ pub struct Engine<B: Bytecode> {
     /// How many calls were made: the unit in which the age of code is measured.
     calls: Cell<u64>,
     tiers: Tiers,
+    /// For each opcode, whether calls of its template may be inlined. Empty if none are.
+    callers: Box<[bool]>,
     /// The observers of compilations.
     inside: Inside,
     /// Counters for [`Engine::stats`].

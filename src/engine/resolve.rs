@@ -20,6 +20,7 @@ use azulejo_code::call::{
 };
 use azulejo_code::status::{RawStatus, Status};
 use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::pass::build::FunctionSource;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
@@ -70,6 +71,7 @@ impl<B: Bytecode> HostFunctions for Answers<B> {
             }
             Status::Exited { at } => engine.resume(function, context.cast(), frame, at, false),
             Status::Missed { at } => engine.resume(function, context.cast(), frame, at, true),
+            Status::Inlined { at } => engine.resume_inlined(function, context.cast(), frame, at),
             Status::MovedOn { .. } => unreachable!("it was entered at its start"),
         });
         match result {
@@ -266,11 +268,14 @@ impl<B: Bytecode> Engine<B> {
     }
 
     fn compile_for_calls_now(&self, function: &Function<B>, count: u32) {
+        let inlinable = self.inlinable(function);
         let code = self.watched(function, Form::CallEntry(count), |watch| {
             let links = self.links.borrow();
             let body = function.body();
             let sites = body.snapshot();
+            let callees = inlinable.callees(links.functions());
             let source = body.source(0, links.functions(), sites.as_ref());
+            let source = FunctionSource { callees: &callees, ..source };
             let call = (count, body.unit(), links.cell(function.number()));
             self.backend.borrow_mut().call_entry(&source, call, watch)
         });

@@ -138,7 +138,7 @@ pub(super) enum End {
 
 /// The way in which a function resumes at a bytecode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Resume {
+pub(super) enum Resume {
     /// In the best code that the function has, or else in the interpreter.
     BestCode,
     /// In the interpreter, up to the next backward jump: code exited at this bytecode, and would exit there again.
@@ -202,7 +202,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// If a function ended in a tail call, runs the callee, and so on until a function returns.
     #[inline(always)]
-    fn run_next(&self, end: End, context: *mut B::Context, highest: Tier) -> Result<u64, Error> {
+    pub(super) fn run_next(&self, end: End, context: *mut B::Context, highest: Tier) -> Result<u64, Error> {
         match end {
             End::Value(value) => Ok(value),
             End::Tail => self.run_all_next(context, highest),
@@ -404,7 +404,7 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Runs a function from a bytecode to its end.
-    fn run_on(
+    pub(super) fn run_on(
         &self,
         function: &Function<B>,
         context: *mut B::Context,
@@ -430,6 +430,11 @@ impl<B: Bytecode> Engine<B> {
                 Some(Status::MovedOn { at: next }) => {
                     at = next;
                     self.handle_move(function, at);
+                }
+                Some(Status::Inlined { at: next }) => {
+                    at = next;
+                    self.finish_inlined(function, context, slots)?;
+                    resume = Resume::Interpreter;
                 }
                 Some(Status::Missed { at: next }) => {
                     at = next;

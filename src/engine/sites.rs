@@ -89,5 +89,8 @@ impl<B: Bytecode> Drop for ChangeOfCode<'_, B> {
         if is_needed && (function.is_optimized() || function.tier.is_in_progress()) {
             engine.discard_optimized(function);
         }
+        if is_needed {
+            engine.discard_callers(function.number());
+        }
     }
 }

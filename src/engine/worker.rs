@@ -6,6 +6,7 @@
 //! After a fork the child process has no such thread, and must not wait for the jobs that the thread was working on.
 
 use super::function::Body;
+use super::inlining::Inlinable;
 use super::native::{Compiled, Compiler, Shared, watched};
 use crate::Error;
 use crate::inside::{self, Form, Inside, NothingLearned};
@@ -13,6 +14,7 @@ use azulejo_code::call::CallCell;
 use azulejo_code::memory::fork;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites::SiteSnapshot;
+use azulejo_core::pass::build::FunctionSource;
 use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
@@ -40,6 +42,8 @@ pub(super) struct Job<B: Bytecode> {
     pub(super) functions: Shared,
     /// What the function's sites had learned when the job was queued.
     pub(super) sites: Option<SiteSnapshot>,
+    /// The functions that may be inlined.
+    pub(super) inlinable: Inlinable<B>,
 }
 
 /// Identifies a job.
@@ -166,13 +170,14 @@ impl<B: Bytecode> Job<B> {
         let subject = self.body.subject(form, &NothingLearned);
         let mut watch = inside.watch(&subject)?;
         let (functions, sites) = (self.functions.functions(), self.sites.as_ref());
+        let callees = self.inlinable.callees(functions);
+        let source = |at| FunctionSource { callees: &callees, ..self.body.source(at, functions, sites) };
         let result = watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
-            Purpose::Entry(at) => compiler.bytecode(&self.body.source(at, functions, sites), observer),
+            Purpose::Entry(at) => compiler.bytecode(&source(at), observer),
             Purpose::Calls(arguments, cell) => {
                 // SAFETY: the engine that owns the call cell joins this thread before it is dropped.
                 let cell = unsafe { &*cell };
-                let source = self.body.source(0, functions, sites);
-                compiler.call_entry(&source, arguments, self.body.unit(), cell, observer)
+                compiler.call_entry(&source(0), arguments, self.body.unit(), cell, observer)
             }
         });
         Ok((result, watch.record().clone()))

@@ -55,6 +55,8 @@ pub struct Statistics {
     /// The time of each pass, in the order of the passes, and last the time of installing code. The compilation of stencils
     /// is included. Empty unless times are measured ([`Builder::times`](crate::Builder::times)).
     pub passes: Vec<(&'static str, Duration)>,
+    /// How many calls of other functions the optimizer has inlined.
+    pub inlined: u64,
     /// How often compiled code was left by a template's `exit` or a guard, by the opcode at which the interpreter resumed, most
     /// frequent first. After a guard this is the guard's own opcode, after `exit` that of the next bytecode.
     pub exits: Vec<(&'static str, u64)>,
@@ -105,6 +107,9 @@ impl fmt::Display for Statistics {
             f,
             "functions  {functions}: {in_interpreter} in the interpreter, {in_baseline} in baseline code, {in_optimizer} in the optimizer's"
         )?;
+        if self.inlined > 0 {
+            writeln!(f, "inlined    {} calls", self.inlined)?;
+        }
         let percent = self.code_used * 100 / self.code_bytes.max(1);
         writeln!(
             f,
@@ -155,6 +160,8 @@ pub(crate) struct Record {
     pub(super) bytecodes: usize,
     /// The size of the code in bytes, if the compilation succeeded.
     pub(super) bytes: Option<usize>,
+    /// How many calls were inlined.
+    pub(super) inlined: usize,
     pub(super) times: Option<Times>,
 }
 
@@ -212,6 +219,7 @@ struct Made {
     baseline: Compilations,
     optimizer: Compilations,
     optimizer_for_calls: Compilations,
+    inlined: u64,
     parts: Option<[Duration; N_PARTS]>,
 }
 
@@ -235,6 +243,7 @@ impl Counts {
         };
         match record.bytes {
             Some(bytes) => {
+                made.inlined += record.inlined as u64;
                 row.compiled += 1;
                 row.bytecodes += record.bytecodes as u64;
                 row.bytes += bytes as u64;
@@ -282,6 +291,7 @@ impl Counts {
                 // Stages that no function had, such as those of kinds of values, take no time.
                 std::iter::zip(parts(), times).filter(|(_, time)| !time.is_zero()).collect()
             }),
+            inlined: made.inlined,
             exits,
             tier_ups: self.tier_ups.get(),
             missed: self.missed.get(),

@@ -143,11 +143,13 @@ impl Observer for Trace {
             let inst = &tiles.insts[number as usize];
             let name = target.set.tiles[inst.tile.0 as usize].name;
             let node = if inst.node.is_some() { format!(" {}", inst.node) } else { String::new() };
-            format!("{number} {name}{node} @{}", inst.origin)
+            format!("{number} {name}{node} {}", tiles.inlining.name(inst.origin))
         };
         let note = |at| match origin(code.pieces, at) {
             Some(&Maker::Inst(inst)) => of_inst(inst),
-            Some(&Maker::Moves(before)) => format!("{before} move @{}", tiles.insts[before as usize].origin),
+            Some(&Maker::Moves(before)) => {
+                format!("{before} move {}", tiles.inlining.name(tiles.insts[before as usize].origin))
+            }
             Some(Maker::Frame) | None => "frame".to_string(),
         };
         self.add("emit", || {

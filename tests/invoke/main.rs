@@ -369,7 +369,7 @@ fn arguments_and_results_stay_in_registers() {
     if azulejo::can_compile().is_err() || cfg!(not(target_arch = "x86_64")) {
         return;
     }
-    let engine = Engine::<Op>::builder().only(Tier::Optimizer).build();
+    let engine = Engine::<Op>::builder().only(Tier::Optimizer).inlining(false).build();
     let caller = vec![Op::Call1 { dst: out(0), f: Imm(1), a: reg(0) }, Op::Return { a: reg(0) }];
     let caller = engine.define("caller", caller, 1).expect("it is right");
     let callee = engine.define("fib", fib(1), 3).expect("it is right");

@@ -6,14 +6,15 @@
 use super::assembler::Target;
 use super::leave::{hand_on, leave};
 use super::{Backend, Tile, slot_offset};
-use crate::exit::{FrameAt, Held, Records};
+use crate::exit::{FrameAt, Held, LeftFrame, Records};
 use azulejo_core::ir::assignment::Loc;
-use azulejo_core::ir::state::{SavedValue, TileState};
+use azulejo_core::ir::inlining::InlinedFrame;
+use azulejo_core::ir::state::{SavedValue, StateRegister, TileState};
 use azulejo_core::ir::status::Left;
 
 /// Leaves the function with a frame state. The frame of a function that others of bytecode call is its own.
 pub fn leave_with_state<M: Backend>(cx: &mut M, t: &Tile<'_, M>) {
-    let TileState { to, saved } = t.list.states[t.imm(0) as usize];
+    let TileState { to, saved, frame: inlined } = t.list.states[t.imm(0) as usize];
     let mut operands = t.list.operands[t.operands.range()].iter().zip(t.locs).map(|(operand, loc)| {
         let ty = t.list.vregs[operand.vreg.at()].ty;
         match *loc {
@@ -31,12 +32,21 @@ pub fn leave_with_state<M: Backend>(cx: &mut M, t: &Tile<'_, M>) {
         };
         (saved.to, held)
     });
+    let mut frames: Vec<&InlinedFrame> = t.list.inlining.around(inlined).collect();
+    frames.reverse();
     let frame = if cx.leaving.is_call_entry { FrameAt::Stack(cx.room) } else { FrameAt::First };
-    let status = Left::Exited.word(0) | to;
-    let record = cx
-        .records
-        .get_or_insert_with(|| Box::new(Records::new(t.list.boxes)))
-        .add(status, frame, first, values);
+    let records = cx.records.get_or_insert_with(|| Box::new(Records::new(t.list.boxes)));
+    let record = match frames[..] {
+        [] => records.add(Left::Exited.word(0) | to, frame, first, values),
+        [outermost, ..] => {
+            let values: Vec<(StateRegister, Held)> = values.collect();
+            let n_own = values.partition_point(|(to, _)| to.register < outermost.first_register);
+            let status = Left::Inlined.word(outermost.next);
+            let record = records.add(status, frame, first, values[..n_own].iter().copied());
+            add_inlined(records, to, &frames, &values[n_own..]);
+            record
+        }
+    };
     let common = match cx.leaving.with_state {
         Some(block) => block,
         None => {
@@ -45,6 +55,32 @@ pub fn leave_with_state<M: Backend>(cx: &mut M, t: &Tile<'_, M>) {
         }
     };
     cx.leave_noting(record, common);
+}
+
+/// Adds the inlined calls that an exit leaves to its record; control goes on in the innermost, which comes last.
+fn add_inlined(
+    records: &mut Records,
+    to: u64,
+    frames: &[&InlinedFrame],
+    mut values: &[(StateRegister, Held)],
+) {
+    let first_of = |number: usize| frames.get(number).map_or(u32::MAX, |frame| frame.first_register);
+    let is_miss = Left::of(Left::Exited.word(0) | to) == Some(Left::Missed);
+    let inlined = frames.iter().enumerate().map(|(number, frame)| {
+        let InlinedFrame { function, first_register, call, result, .. } = **frame;
+        let around = number.checked_sub(1).map_or(0, |around| frames[around].first_register);
+        let at = frames.get(number + 1).map_or(to as u32, |inner| inner.next);
+        let result = result.map(|(register, ty)| (register - around, ty));
+        let left = LeftFrame { function, call, result, at, registers: Vec::new() };
+        let end = values.partition_point(|(to, _)| to.register < first_of(number + 1));
+        let (own, others) = values.split_at(end);
+        values = others;
+        let of_frame = move |(to, held): &(StateRegister, Held)| {
+            (StateRegister { register: to.register - first_register, ..*to }, *held)
+        };
+        (left, own.iter().map(of_frame))
+    });
+    records.add_inlined(is_miss, inlined);
 }
 
 /// Emits the code that the exits share, if there are any.

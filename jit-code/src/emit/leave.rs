@@ -8,6 +8,7 @@ use super::assembler::{Results, Target, Test};
 use super::{Backend, Frame, Goal, LEFT, NEXT, OUT};
 use crate::call::{CallCell, Host, TAIL_CALL};
 use azulejo_core::ir::index::Block;
+use azulejo_core::ir::inlining::Inlining;
 use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Type;
 
@@ -25,6 +26,9 @@ pub(super) struct Leaving {
     pub(super) with_state: Option<Block>,
     /// Whether other functions call it and its failures are noted.
     pub(super) is_noted: bool,
+    /// The inlined calls, and whether their failures are noted.
+    pub(super) inlining: Inlining,
+    pub(super) notes_inlined: bool,
     /// Failure exits, which are emitted behind all blocks.
     failures: Vec<Failure>,
     /// The shared endings that cold code jumps to.
@@ -35,6 +39,8 @@ impl Leaving {
     pub(super) fn clear(&mut self) {
         (self.is_call_entry, self.host, self.is_noted) = (false, 0, false);
         (self.cell, self.resume, self.with_state) = (0, 0, None);
+        self.inlining.clear();
+        self.notes_inlined = false;
         self.failures.clear();
         self.endings.clear();
     }
@@ -127,6 +133,24 @@ fn leave_failed<M: Backend>(cx: &mut M) {
     cx.jump_at(Target::Word(M::REGISTERS.temp, Host::NOTE_STUB as i64));
 }
 
+/// Where an instruction of an inlined function fails: tells the host of that and of the callers around, if failures are noted. Returns the
+/// bytecode at which the function itself fails. The trap's code may be in the second result register, and stays there.
+fn leave_inlined<M: Backend>(cx: &mut M, origin: u32) -> u32 {
+    let (frame, mut at) = cx.leaving.inlining.place(origin);
+    let frames: Vec<(u64, u32)> =
+        cx.leaving.inlining.around(frame).map(|frame| (frame.cell, frame.call)).collect();
+    for (cell, call) in frames {
+        if cx.leaving.notes_inlined {
+            cx.set_register(M::REGISTERS.results[0], at as u64);
+            cx.set_register(M::REGISTERS.noted, cell);
+            cx.load_word(M::REGISTERS.temp, M::REGISTERS.noted, CallCell::HOST as i64);
+            cx.call_at(Target::Word(M::REGISTERS.temp, Host::NOTE_STUB as i64));
+        }
+        at = call;
+    }
+    at
+}
+
 /// Leaves the function with a status; the value is in the second result register.
 pub fn leave_with<M: Backend>(cx: &mut M, status: u64) {
     let [first, _] = M::REGISTERS.results;
@@ -139,6 +163,7 @@ pub fn leave_with<M: Backend>(cx: &mut M, status: u64) {
 
 /// Leaves the function by a trap at a bytecode.
 pub fn trap<M: Backend>(cx: &mut M, code: i64, at: u32) {
+    let at = leave_inlined(cx, at);
     let status = Left::Trapped.word(code as u32);
     give_origin(cx, at);
     if !ends_as_before(cx, Ending::WithStatus(status)) {
@@ -164,6 +189,7 @@ pub fn leave_at<M: Backend>(cx: &mut M) {
 /// Leaves a function that other functions of bytecode call, by a trap.
 pub fn fail_with<M: Backend>(cx: &mut M, code: i64, at: u32) {
     let [first, second] = M::REGISTERS.results;
+    let at = leave_inlined(cx, at);
     if cx.leaving.is_noted {
         cx.set_register(first, at as u64);
     }
@@ -230,6 +256,7 @@ pub(super) fn finish<M: Backend>(cx: &mut M, may_fault: bool) {
     let (is_call_entry, is_noted) = (cx.leaving.is_call_entry, cx.leaving.is_noted);
     for Failure { block, origin } in &failures {
         cx.start(*block);
+        let origin = &leave_inlined(cx, *origin);
         match (is_call_entry, is_noted) {
             // All failures end in the same way, with the epilogue that follows.
             (true, false) => {}

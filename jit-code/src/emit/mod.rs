@@ -253,7 +253,10 @@ pub fn emit_as<M: Backend>(
     buffer.outline = outline;
     buffer.room = slot_offset(tiles.out_args, assignment.slots);
     // The host's function that continues is called from the frame of a function that others call.
-    let has_calls = tiles.has_calls || call_entry.is_some() && !tiles.states.is_empty();
+    let notes_inlined = options.backtraces && !tiles.inlining.is_empty();
+    let has_calls = tiles.has_calls || notes_inlined || call_entry.is_some() && !tiles.states.is_empty();
+    buffer.leaving.inlining.clone_from(&tiles.inlining);
+    buffer.leaving.notes_inlined = notes_inlined;
     buffer.frame = M::Frame::new(assignment.used, buffer.room + slots * 8, has_calls, options);
     code.map.clear();
     code.sites.clear();
@@ -328,6 +331,7 @@ fn emit_blocks<M: Backend>(
             let end = emitter.here() as u32;
             if let Some(fault) = faults.next_if(|fault| fault.inst.at() == inst) {
                 let FaultSite { code: trap, origin, .. } = *fault;
+                let origin = tiles.inlining.outermost(origin);
                 code.sites.push(Site { start, end, code: trap, origin });
             }
             if end > start {

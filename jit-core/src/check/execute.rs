@@ -318,7 +318,7 @@ impl<'a> Execution<'a, '_> {
     /// Stores the values of a state in the frame.
     fn leave_with(&mut self, end: End) -> Outcome {
         let list = self.list;
-        let TileState { to, saved } = list.states[end.imm as usize];
+        let TileState { to, saved, .. } = list.states[end.imm as usize];
         let mut operands = list.operands(end.inst).iter().map(|operand| self.values[operand.vreg.at()]);
         let mut next = || operands.next().flatten().expect("operands were read before");
         let frame = next();

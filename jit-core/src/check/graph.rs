@@ -237,12 +237,17 @@ impl Judge<'_> {
             self.wrong(node, "is the second result of no call in its block");
         } else if data.op == Op::PARAM {
             self.operands(node, core::iter::repeat_n(Some(data.sig.ty), n_inputs));
-        } else if let Some((_, registers)) = self.graph.state(node) {
+        } else if let Some((state, registers)) = self.graph.state(node) {
             let is_value = |input: &Node| self.graph.node(*input).ty().is_value();
             if !registers.is_sorted_by(|a, b| a.register < b.register)
                 || !self.graph.inputs(node).iter().all(is_value)
             {
                 self.wrong(node, "has a state that is not one value for each of some registers");
+            }
+            let inlining = &self.graph.states.inlining;
+            if !inlining.is_empty() && registers.iter().any(|to| !inlining.is_seen(state.frame, to.register))
+            {
+                self.wrong(node, "has a state with a register of a call that it is not in");
             }
             let values = core::iter::repeat_n(None, registers.len());
             self.operands(node, core::iter::once(Some(Type::I64)).chain(values));

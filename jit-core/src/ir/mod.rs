@@ -9,6 +9,7 @@ pub mod frames;
 pub mod graph;
 pub mod grouped;
 pub mod index;
+pub mod inlining;
 pub mod interpreted;
 pub mod kinds;
 pub mod operand;

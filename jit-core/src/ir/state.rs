@@ -6,6 +6,7 @@
 //! ([`kinds`](super::kinds)): the box is made when control leaves.
 
 use super::index::List;
+use super::inlining::Inlining;
 use super::kinds::ValueKind;
 use crate::vocab::Vocabulary;
 
@@ -16,6 +17,9 @@ pub struct FrameState {
     pub to: u64,
     /// The VM registers, in [`FrameStates::registers`], in ascending order. They belong to the node's operands after the first.
     pub registers: List,
+    /// The inlined call where control goes on; 0 if it goes on in the function itself. If not, control goes on in the callers around
+    /// afterwards, with the result of the call, and the VM registers are those of all these frames.
+    pub frame: u32,
 }
 
 /// A VM register of a frame state.
@@ -43,6 +47,8 @@ pub struct FrameStates {
     pub registers: Vec<StateRegister>,
     /// How boxes are made.
     pub boxes: Boxes,
+    /// The inlined calls.
+    pub inlining: Inlining,
 }
 
 impl FrameStates {
@@ -51,6 +57,7 @@ impl FrameStates {
         self.all.clear();
         self.registers.clear();
         self.boxes = Boxes::default();
+        self.inlining.clear();
     }
 
     /// The VM registers of a state.
@@ -120,4 +127,6 @@ pub struct TileState {
     pub to: u64,
     /// The VM registers, in [`TileList::saved`](super::tiles::TileList::saved).
     pub saved: List,
+    /// As in [`FrameState`].
+    pub frame: u32,
 }

@@ -24,12 +24,22 @@ pub enum Left {
     MovedOn = 5,
     /// Like [`Exited`](Left::Exited), in front of a slow path that the code leaves out because it had never run.
     Missed = 9,
+    /// Like [`Exited`](Left::Exited), from the middle of an inlined function. That and the callers around it run to their ends first; only
+    /// then does the function go on.
+    Inlined = 17,
 }
 
 impl Left {
     /// All reasons.
-    pub const ALL: [Left; 6] =
-        [Left::Returned, Left::Exited, Left::Trapped, Left::Tailed, Left::MovedOn, Left::Missed];
+    pub const ALL: [Left; 7] = [
+        Left::Returned,
+        Left::Exited,
+        Left::Trapped,
+        Left::Tailed,
+        Left::MovedOn,
+        Left::Missed,
+        Left::Inlined,
+    ];
 
     /// The word with this reason and `lower` as its lower half.
     pub const fn word(self, lower: u32) -> u64 {

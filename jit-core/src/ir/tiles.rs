@@ -5,6 +5,7 @@
 //! instruction reads and writes are those of [`super::ranges`].
 
 use super::index::{Block, InstId, List, Loop, Node, Vreg};
+use super::inlining::Inlining;
 use super::schedule::LoopData;
 use super::state::{Boxes, Saved, TileState};
 use super::template::Convention;
@@ -199,6 +200,8 @@ pub struct TileList {
     pub saved: Vec<Saved>,
     /// How the boxes of values in frame states are made.
     pub boxes: Boxes,
+    /// The inlined calls.
+    pub inlining: Inlining,
     /// The size of the outgoing argument area in 8-byte units, including the shadow space.
     pub out_args: u16,
     /// Whether there are calls.
@@ -222,6 +225,7 @@ impl TileList {
         self.states.clear();
         self.saved.clear();
         self.boxes = Boxes::default();
+        self.inlining.clear();
         self.out_args = 0;
         self.has_calls = false;
     }

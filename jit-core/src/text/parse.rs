@@ -268,6 +268,8 @@ impl GraphParser {
     fn part(&self, parts: &mut Parts, op: Op, sig: Sig, word: &str) -> Parsed<()> {
         if let Some(origin) = word.strip_prefix('@') {
             parts.origin = number(origin, "", "a bytecode's number")?;
+        } else if is_inlined(word) {
+            // The graph that is made has no inlined functions: all belongs to the bytecode that calls them.
         } else if self.graph.vocab.info(op).props.contains(Props::ACCESS) && word == "pure" {
             parts.imm = Some(Access::Pure.bits());
         } else if let Some(code) = word.strip_prefix("within:") {
@@ -318,7 +320,7 @@ impl GraphParser {
         let mut imm = parts.imm.unwrap_or(0);
         if self.graph.has_state(op) {
             let registers = List::push(&mut self.graph.states.registers, &parts.registers);
-            self.graph.states.all.push(FrameState { to: imm, registers });
+            self.graph.states.all.push(FrameState { to: imm, registers, frame: 0 });
             imm = self.graph.states.all.len() as u64 - 1;
         }
         self.graph.nodes[at.at()] =
@@ -500,6 +502,8 @@ impl TileParser<'_> {
                 self.list.faults.push(a_fault(inst, fault)?);
             } else if let Some(bytecode) = word.strip_prefix('@') {
                 origin = number(bytecode, "", "a bytecode's number")?;
+            } else if is_inlined(word) {
+                // As in graphs.
             } else if word.starts_with('v') {
                 after = node(word)?;
             } else if let Ok(imm) = word.parse() {
@@ -514,8 +518,8 @@ impl TileParser<'_> {
                 number.filter(|number| *number <= MAX_NUMBER as usize).ok_or("a state has no number")?;
             let saved = List::push(&mut self.list.saved, &saved);
             let n_states = self.list.states.len().max(number + 1);
-            self.list.states.resize(n_states, TileState { to: 0, saved: List::EMPTY });
-            self.list.states[number] = TileState { to, saved };
+            self.list.states.resize(n_states, TileState { to: 0, saved: List::EMPTY, frame: 0 });
+            self.list.states[number] = TileState { to, saved, frame: 0 };
         }
         let operands = List::push(&mut self.list.operands, &operands);
         let imms = List::push(&mut self.list.imms, &imms);
@@ -578,6 +582,11 @@ fn state_register(word: &str) -> Parsed<StateRegister> {
         None => (word, None),
     };
     Ok(StateRegister { register: number(register, "slot", "a VM register")?, kind })
+}
+
+/// Whether a word names a bytecode of an inlined function: `f3:2`.
+fn is_inlined(word: &str) -> bool {
+    word.strip_prefix('f').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// `v7:17:3`: the node of the access, the trap's code, the bytecode.

@@ -306,7 +306,7 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
         }
     }
     if data.origin != 0 {
-        write!(out, " @{}", data.origin)?;
+        write!(out, " {}", graph.states.inlining.name(data.origin))?;
     }
     Ok(())
 }
@@ -453,7 +453,7 @@ fn inst(
     for imm in list.imms(at) {
         write!(out, " {imm}")?;
     }
-    if let Some(&TileState { to, saved }) = list.state(at) {
+    if let Some(&TileState { to, saved, .. }) = list.state(at) {
         write!(out, " to:{to}")?;
         for Saved { to, value } in &list.saved[saved.range()] {
             out.push(' ');
@@ -473,7 +473,7 @@ fn inst(
         write!(out, " ; {}", inst.node)?;
     }
     if inst.origin != 0 {
-        write!(out, " @{}", inst.origin)?;
+        write!(out, " {}", list.inlining.name(inst.origin))?;
     }
     for fault in list.faults.iter().filter(|fault| fault.inst.at() == at) {
         write!(out, " faults:{}:{}:{}", fault.node, fault.code, fault.origin)?;

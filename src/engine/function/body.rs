@@ -291,6 +291,7 @@ impl<B: Bytecode> Body<B> {
             missing: self.code.missing,
             drops_surplus: self.code.surplus == Surplus::Dropped,
             call_entry: None,
+            callees: &[],
         }
     }
 

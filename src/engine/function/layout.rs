@@ -89,6 +89,7 @@ impl<B: Bytecode> HasRoots for Bytecodes<B> {
             missing: 0,
             drops_surplus: false,
             call_entry: None,
+            callees: &[],
         })
     }
 }

@@ -25,6 +25,8 @@ use body::{LazyBody, Maker};
 use call_state::CallState;
 use code_table::CodeTable;
 use interpreted::Interpreted;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tier_state::TierState;
 
@@ -81,6 +83,8 @@ pub(crate) struct Function<B: Bytecode> {
     pub(crate) calls: CallState,
     /// What machine code that interprets the function knows of it.
     pub(crate) interpreted: Interpreted,
+    /// The functions that may be inlined in its code.
+    pub(crate) inlined: RefCell<BTreeSet<u32>>,
 }
 
 impl<B: Bytecode> Function<B> {
@@ -98,7 +102,8 @@ impl<B: Bytecode> Function<B> {
     fn new(number: u32, name: Arc<str>, body: LazyBody<B>, tiers: &Tiers) -> Self {
         let (code, calls) = (CodeTable::default(), CallState::default());
         let interpreted = Interpreted::default();
-        Function { number, name, body, code, tier: TierState::new(tiers), calls, interpreted }
+        let inlined = RefCell::default();
+        Function { number, name, body, code, tier: TierState::new(tiers), calls, interpreted, inlined }
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -167,6 +172,7 @@ impl<B: Bytecode> Function<B> {
     pub(crate) fn discard_optimized(&self) {
         debug_assert!(!self.calls.is_open() && !self.calls.has_fallback(), "calls enter the code");
         self.code.clear_optimized();
+        self.inlined.borrow_mut().clear();
         self.tier.end();
         self.body().begin_generation();
     }
@@ -175,6 +181,7 @@ impl<B: Bytecode> Function<B> {
     pub(crate) fn discard(&self, tiers: &Tiers) {
         debug_assert!(!self.calls.is_open() && !self.calls.has_fallback(), "calls enter the code");
         self.code.clear();
+        self.inlined.borrow_mut().clear();
         self.tier.reset(tiers);
         self.calls.reset();
         if let Some(Ok(body)) = self.body.get() {

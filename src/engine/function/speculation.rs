@@ -76,6 +76,11 @@ impl Speculation {
     /// Records a miss at a bytecode. Returns whether the optimized code is to be discarded.
     pub(crate) fn note_miss(&self, at: u32) -> bool {
         self.slow_paths.note_miss(at);
+        self.count_miss()
+    }
+
+    /// Records a miss, which may be one of a function that is inlined. Returns whether the optimized code is to be discarded.
+    pub(crate) fn count_miss(&self) -> bool {
         let misses = self.misses.fetch_add(1, Relaxed) + 1;
         if misses >= LAST {
             self.trust.store(Trust::Refuted as u8, Relaxed);

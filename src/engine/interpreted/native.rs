@@ -8,7 +8,7 @@ use azulejo_core::ir::bytecode::Callable;
 use azulejo_core::ir::interpreted::{Record, RecordParts};
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify;
-use azulejo_core::vocab::Trap;
+use azulejo_core::vocab::{Trap, Type};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -91,8 +91,30 @@ pub(crate) enum Status {
     Exited { at: u32 },
     MovedOn { at: u32 },
     Missed { at: u32 },
+    Inlined { at: u32 },
     Trapped { trap: Trap, at: u32 },
     Tailed,
+}
+
+/// A frame of an inlined function, of which there is none.
+#[derive(Debug, Default)]
+pub(crate) struct LeftFrame {
+    pub(crate) function: u32,
+    pub(crate) call: u32,
+    pub(crate) result: Option<(u32, Type)>,
+    pub(crate) at: u32,
+    pub(crate) registers: Vec<(u32, u64)>,
+}
+
+/// The frames of inlined functions that were left: none.
+#[derive(Debug, Default)]
+pub(crate) struct LeftFrames {
+    pub(crate) frames: Vec<LeftFrame>,
+    pub(crate) is_miss: bool,
+}
+
+pub(crate) fn take_inlined() -> LeftFrames {
+    LeftFrames::default()
 }
 
 pub(crate) fn can_compile() -> Result<(), Unsupported> {
@@ -277,6 +299,10 @@ impl Links {
     pub(crate) unsafe fn number(callee: *const Callable) -> u32 {
         // SAFETY: the caller guarantees that it is the address of a function; it lives as long as the engine.
         unsafe { *callee.cast::<u32>() }
+    }
+
+    pub(crate) fn function_at(&mut self, _: u64) -> Option<u32> {
+        None
     }
 
     pub(crate) fn begin(&self, _: *const (), _: usize) {}

@@ -12,6 +12,7 @@ use azulejo_core::ir::bytecode::Callable;
 use azulejo_core::pass::build::{CellTable, Linkage};
 use azulejo_core::vocab::Trap;
 use std::cell::{RefCell, UnsafeCell};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Addresses of call cells. Other threads may read published addresses while the engine's thread sets more.
@@ -83,6 +84,8 @@ pub(crate) struct Links {
     /// The address of the fuel's word, if fuel is limited.
     fuel: Option<u64>,
     table: Box<CellTable>,
+    /// The functions of some cells by their addresses: of the first ones, as many as there are here.
+    by_address: BTreeMap<u64, u32>,
 }
 
 impl Links {
@@ -97,7 +100,7 @@ impl Links {
         let addresses = Arc::new(Addresses::new(2));
         addresses.set(0, std::ptr::from_ref(&*nobody).addr() as u64);
         let table = Box::new(CellTable { cells: addresses.first(), len: 0 });
-        Links { host, cells: Vec::new(), addresses, nobody, fuel: None, table }
+        Links { host, cells: Vec::new(), addresses, nobody, fuel: None, table, by_address: BTreeMap::new() }
     }
 
     /// Adds the call cell of a new function.
@@ -142,6 +145,15 @@ impl Links {
     pub(crate) unsafe fn number(callee: *const Callable) -> u32 {
         // SAFETY: the caller guarantees that it is a call cell; it lives as long as the engine.
         unsafe { &*callee.cast::<CallCell>() }.function()
+    }
+
+    /// The number of the function whose call cell has this address, if one does.
+    pub(crate) fn function_at(&mut self, cell: u64) -> Option<u32> {
+        let Links { cells, by_address, .. } = self;
+        for (number, cell) in cells.iter().enumerate().skip(by_address.len()) {
+            by_address.insert(address(cell), number as u32);
+        }
+        by_address.get(&cell).copied()
     }
 
     /// Routes calls of a function to the engine.

@@ -65,6 +65,7 @@ pub(crate) const THEMES: [Theme; 16] = {
     themes[7] = Theme::Family(Family::Regions);
     themes[8] = Theme::Family(Family::Boxed);
     themes[9] = Theme::Family(Family::Boxed);
+    themes[10] = Theme::Family(Family::Calls);
     themes
 };
 
@@ -79,6 +80,8 @@ pub(crate) enum Family {
     Regions,
     /// Registers that are swapped.
     Swaps,
+    /// Calls of the library's functions.
+    Calls,
 }
 
 /// Sequences of work on the operand stack without a branch in between.
@@ -113,6 +116,7 @@ pub(crate) struct Choices {
     pub(crate) boxed: Vec<usize>,
     pub(crate) regions: Vec<usize>,
     pub(crate) swaps: Vec<usize>,
+    pub(crate) calls: Vec<usize>,
 }
 
 pub(crate) static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
@@ -147,6 +151,7 @@ pub(crate) static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
             ("Boxed", &mut choices.boxed),
             ("Regions", &mut choices.regions),
             ("Swap", &mut choices.swaps),
+            ("Invoke", &mut choices.calls),
         ];
         families
             .into_iter()

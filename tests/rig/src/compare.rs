@@ -8,7 +8,7 @@ use crate::frame::Frame;
 use crate::home::{Home, Tiers};
 use crate::interpreted::Interpreted;
 use crate::kept::Kept;
-use crate::library::{half_of_links, links};
+use crate::library::{callees, half_of_links, links};
 use crate::machine::Op;
 use crate::minimise::minimise;
 use crate::program::Program;
@@ -57,6 +57,8 @@ pub struct Way {
     pub(crate) may_stop: bool,
     /// They run on fuel, too.
     pub(crate) has_fuel: bool,
+    /// Functions of the library are inlined.
+    pub(crate) inlines: bool,
     /// An engine runs it, in these tiers.
     pub(crate) engine: Option<Tiers>,
     pub(crate) rules: &'static [Matcher],
@@ -84,6 +86,7 @@ pub(crate) const USUAL: Way = Way {
     has_guards: false,
     may_stop: false,
     has_fuel: false,
+    inlines: true,
     engine: None,
     rules: &rules::MATCHERS,
 };
@@ -91,7 +94,13 @@ pub(crate) const USUAL: Way = Way {
 /// All configurations.
 pub const WAYS: [Way; 27] = [
     USUAL,
-    Way { name: "optimizer on the oldest processor", has_features: false, rules: &COUNTED, ..USUAL },
+    Way {
+        name: "optimizer on the oldest processor without inlining",
+        has_features: false,
+        inlines: false,
+        rules: &COUNTED,
+        ..USUAL
+    },
     Way { name: "optimizer with few registers", registers: &FEW, rules: &COUNTED, ..USUAL },
     Way { name: "optimizer with chaos", has_chaos: true, has_other_ties: true, rules: &COUNTED, ..USUAL },
     Way {
@@ -213,7 +222,9 @@ impl Way {
     }
 
     fn source<'a, M: Subject>(&self, program: &'a Verified) -> FunctionSource<'a> {
-        program.source(self.has_guards, self.stopping(links::<M>()))
+        let functions = links::<M>();
+        let callees = if self.inlines { callees(functions, self.has_guards) } else { &[] };
+        FunctionSource { callees, ..program.source(self.has_guards, self.stopping(functions)) }
     }
 }
 
@@ -452,7 +463,7 @@ impl<M: Subject> RigOn<M> {
                 Ok(Made::Interpreted(Interpreted::new(way.interpreter(), program, functions)))
             }
             _ if way.is_called => {
-                program.call_entry(to, way.has_guards, way.stopping(links::<M>()), tiles).map(Made::CallEntry)
+                program.call_entry(to, &way.source::<M>(program), tiles).map(Made::CallEntry)
             }
             true => {
                 let functions = way.stopping(half_of_links::<M>());

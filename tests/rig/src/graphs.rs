@@ -238,7 +238,7 @@ impl<M: Subject> RigOn<M> {
                     Ok(Outcome::Trapped { code: trap.code() as u64, origin: at })
                 }
                 Ok(Status::Tailed) => unreachable!("there are no calls"),
-                Ok(Status::MovedOn { .. } | Status::Missed { .. }) => {
+                Ok(Status::MovedOn { .. } | Status::Missed { .. } | Status::Inlined { .. }) => {
                     unreachable!("no graph leaves like that")
                 }
                 Err(what) => Err(what),

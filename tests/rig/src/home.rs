@@ -45,7 +45,7 @@ impl Home {
             Tiers::UpToBaseline => builder.up_to(Tier::Baseline),
             Tiers::Only(tier) => builder.only(tier),
         };
-        let builder = builder.backtraces(random.one_in(2));
+        let builder = builder.backtraces(random.one_in(2)).inlining(!random.one_in(4));
         // Loops poll whether they are to stop. The engine starts with little fuel and is refuelled again and again, so
         // loops stop often and resume.
         let is_fueled = random.one_in(3);

@@ -5,14 +5,14 @@
 
 use crate::machine::Vm;
 use crate::program::Program;
-use crate::run::{End, Verified, resume};
+use crate::run::{End, Verified, resume, unit};
 use azulejo::__private::core::ir::bytecode::{Callable, Functions};
 use azulejo::Trap;
 use azulejo::x64::call::{CallCell, Host, HostFunctions, Outcome, UnresolvedCall};
 use azulejo_code::Machine;
 use azulejo_code::emit::Backend;
 use azulejo_code::status::RawStatus;
-use azulejo_core::pass::build::{self, CellTable};
+use azulejo_core::pass::build::{self, Callee, CellTable};
 use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 
@@ -151,7 +151,31 @@ pub fn links<M: Backend>() -> build::Linkage<'static> {
     CallCell::functions(M::STUBS, cells, std::ptr::from_ref(table).addr() as u64)
 }
 
-/// The same, of which some are found only when the code runs.
+/// The functions as compilers inline them, which know them by these cells. With guards, accesses may fault.
+pub(crate) fn callees(functions: build::Linkage<'static>, guards: bool) -> &'static [Callee<'static>] {
+    type Known = ((*const u64, bool), &'static [Callee<'static>]);
+    thread_local! {
+        static CALLEES: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
+    }
+    let key = (functions.cells.as_ptr(), guards);
+    CALLEES.with_borrow_mut(|all| {
+        if let Some((_, callees)) = all.iter().find(|(known, _)| *known == key) {
+            return *callees;
+        }
+        let callee = |(function, cell): (usize, &u64)| Callee {
+            cell: *cell,
+            function: function as u32,
+            unit: unit().addr() as u64,
+            source: LIBRARY.0[function].source(guards, functions),
+        };
+        let callees: Vec<Callee<'static>> = functions.cells.iter().enumerate().map(callee).collect();
+        let callees: &'static [Callee<'static>] = callees.leak();
+        all.push((key, callees));
+        callees
+    })
+}
+
+/// The call cells, of which some are found only when the code runs.
 pub(crate) fn half_of_links<M: Backend>() -> build::Linkage<'static> {
     let functions = links::<M>();
     build::Linkage { cells: &functions.cells[..functions.cells.len() / 2], ..functions }

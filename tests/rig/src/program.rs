@@ -355,6 +355,7 @@ impl<'a> Maker<'a> {
             Theme::Family(Family::Boxed) => self.one_of(&CHOICES.boxed),
             Theme::Family(Family::Regions) => self.one_of(&CHOICES.regions),
             Theme::Family(Family::Swaps) => self.one_of(&CHOICES.swaps),
+            Theme::Family(Family::Calls) => self.one_of(&CHOICES.calls),
         }
     }
 

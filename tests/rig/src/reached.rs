@@ -21,10 +21,13 @@ pub struct Reached {
     is_reached: Vec<bool>,
     /// By number: whether the tile is never chosen for an instruction of its own, since calls write such a result with their first.
     is_of_calls: Vec<bool>,
+    /// How many calls were inlined.
+    pub inlined: u64,
 }
 
 impl Observer for Reached {
     fn tiles(&mut self, target: &Target<'_>, tiles: &TileList) {
+        self.inlined += tiles.inlining.frames.len().saturating_sub(1) as u64;
         let is_shuffled = !std::ptr::eq(target.set, self.tables);
         for tile in tiles.insts.iter().map(|inst| inst.tile.0 as usize) {
             let tile = if is_shuffled { SHUFFLED.original[tile] as usize } else { tile };
@@ -43,6 +46,7 @@ impl Reached {
         };
         Reached {
             tables,
+            inlined: 0,
             is_reached: vec![false; tables.tiles.len()],
             is_of_calls: tables.tiles.iter().map(|tile| is_second(tile.pattern)).collect(),
         }

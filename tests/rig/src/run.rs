@@ -14,6 +14,7 @@ use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER};
 use azulejo::{Bytecode, Code, Engine, Error, FunctionId, Trap, verify};
 use azulejo_code::baseline::BaselineCode;
 use azulejo_code::call::{CallCell, Outcome};
+use azulejo_code::exit::{LeftFrames, take_inlined};
 use azulejo_code::status::{RawStatus, Status};
 use azulejo_code::{Compiled, Compiler};
 use azulejo_core::check::temporaries::temporaries;
@@ -45,6 +46,11 @@ pub(crate) unsafe fn resume(
         Status::Exited { at } | Status::Missed { at } => unsafe {
             program.interpret(context.cast(), frame, at)
         },
+        Status::Inlined { at } => match finish_inlined(context.cast(), frame) {
+            // SAFETY: as above.
+            Ok(()) => unsafe { program.interpret(context.cast(), frame, at) },
+            Err((trap, _)) => End::Failed(trap),
+        },
         status => unreachable!("it has not ended: {status:?}"),
     };
     match end {
@@ -52,6 +58,30 @@ pub(crate) unsafe fn resume(
         End::Trapped(trap, _) | End::Failed(trap) => Outcome { value: 0, trap: trap.code() as u64 },
         End::Broke(what) => unreachable!("the interpreter changed {what}"),
     }
+}
+
+/// Runs the library's functions that code was left in, and puts the result of the outermost into the frame of the program that calls it.
+/// If one fails, returns the trap, and the bytecode of the program.
+fn finish_inlined(context: *mut Vm, slots: *mut u64) -> Result<(), (Trap, u32)> {
+    let LeftFrames { frames, .. } = take_inlined();
+    let call = frames.first().map_or(0, |outermost| outermost.call);
+    let mut result = None;
+    for left in frames.iter().rev() {
+        let function = &library().functions()[left.function as usize];
+        let mut frame = vec![0; function.shape.slots as usize];
+        left.registers.iter().chain(&result).for_each(|(register, bits)| frame[*register as usize] = *bits);
+        // SAFETY: the code was verified, there are as many slots as it requires, and the context is the caller's.
+        match unsafe { function.interpret(context, frame.as_mut_ptr(), left.at) } {
+            End::Returned(bits) => result = left.result.map(|(register, ty)| (register, ty.truncate(bits))),
+            End::Trapped(trap, _) | End::Failed(trap) => return Err((trap, call)),
+            End::Broke(what) => unreachable!("the interpreter changed {what}"),
+        }
+    }
+    if let Some((register, bits)) = result {
+        // SAFETY: the program's frame has this register.
+        unsafe { slots.add(register as usize).write(bits) };
+    }
+    Ok(())
 }
 
 /// The memory that `(cu)` points to, in every program.
@@ -231,6 +261,7 @@ impl Verified {
             missing: 0,
             drops_surplus: false,
             call_entry: None,
+            callees: &[],
         }
     }
 
@@ -266,13 +297,11 @@ impl Verified {
     pub fn call_entry<M: Subject>(
         &self,
         compiler: &mut Compiler<M>,
-        guards: bool,
-        functions: Linkage<'_>,
+        source: &FunctionSource<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Compiled<M>, Error> {
         let unit = unit();
-        let source = self.source(guards, functions);
-        compiler.call_entry(&source, self.arguments, unit, program_cell::<M>(), observer)
+        compiler.call_entry(source, self.arguments, unit, program_cell::<M>(), observer)
     }
 
     /// Calls it.
@@ -354,6 +383,10 @@ impl Verified {
                 Ok(Status::Returned(bits)) => return End::Returned(bits),
                 Ok(Status::Trapped { trap, at }) => return End::Trapped(trap, at),
                 Ok(Status::Exited { at: next } | Status::Missed { at: next }) => at = next,
+                Ok(Status::Inlined { at: next }) => match finish_inlined(context, slots) {
+                    Ok(()) => at = next,
+                    Err((trap, call)) => return End::Trapped(trap, call),
+                },
                 Ok(Status::Tailed) => return run_next(context),
                 Ok(Status::MovedOn { .. }) => unreachable!("it was entered at its start"),
                 Err(what) => return End::Broke(what),

@@ -83,8 +83,8 @@ pub fn session(arguments: impl Iterator<Item = String>) -> Result<bool, String> 
     );
     println!(
         "fuzz: {done} programs, {} bytecodes, tiles {tiles}/{all_tiles}, rules {rules}/{all_rules}, \
-         {failures} failures",
-        rig.bytecodes
+         {} calls inlined, {failures} failures",
+        rig.bytecodes, rig.tiles.inlined
     );
     Ok(failures == 0)
 }

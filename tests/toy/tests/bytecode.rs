@@ -105,6 +105,7 @@ impl Program {
             missing: 0,
             drops_surplus: false,
             call_entry: None,
+            callees: &[],
         }
     }
 

@@ -1,9 +1,10 @@
 //! The bytecode, decoded once.
 //!
-//! In: each bytecode's opcode and operands. Out: the operands of all bytecodes in one list, in which operands on the
+//! In: each bytecode's opcode and operands, of the function and of all that is inlined in it. Out: the operands of all bytecodes in one list, in which operands on the
 //! operand stack are the numbers of their slots.
 
 use super::FunctionSource;
+use super::inline::Plan;
 use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 
 /// The decoded bytecode. An operand that names a VM register or an operand stack slot is its number.
@@ -12,6 +13,8 @@ pub(super) struct Decoded {
     /// For each bytecode its opcode and the start of its operands.
     bytecodes: Vec<(u32, u32)>,
     operands: Vec<Raw>,
+    /// What is inlined. It is decided before any bytecode is added.
+    pub(super) plan: Plan,
 }
 
 impl Decoded {
@@ -27,8 +30,13 @@ impl Decoded {
         let first = self.operands.len();
         self.bytecodes.push((opcode as u32, first as u32));
         self.operands.extend_from_slice(raws);
-        if let Some(&depth) = source.depths.get(at) {
-            name_stack_slots(source, depth, source.opcodes[opcode].operands, &mut self.operands[first..]);
+        let infos = source.opcodes[opcode].operands;
+        let (owner, of_owner) = self.plan.owner(source, at);
+        if let Some(&depth) = owner.depths.get(of_owner) {
+            name_stack_slots(owner, depth, infos, &mut self.operands[first..]);
+        }
+        if !self.plan.is_empty() {
+            self.plan.translate(at, infos, &mut self.operands[first..]);
         }
         &self.operands[first..]
     }
@@ -58,7 +66,7 @@ impl Decoded {
         at: usize,
     ) -> impl Iterator<Item = usize> + use<'a> {
         let infos = source.opcodes[self.opcode(at)].operands;
-        let labels = source.labels;
+        let labels = self.plan.labels(source);
         core::iter::zip(infos, self.operands(at)).flat_map(move |(info, &raw)| {
             let (one, many) = match info.kind {
                 OperandKind::Label => (Some(raw as usize), 0..0),
@@ -71,7 +79,12 @@ impl Decoded {
 }
 
 /// Replaces the operands on the operand stack by the numbers of their slots.
-fn name_stack_slots(source: &FunctionSource<'_>, depth: u32, operands: &[OperandInfo], raws: &mut [Raw]) {
+pub(super) fn name_stack_slots(
+    source: &FunctionSource<'_>,
+    depth: u32,
+    operands: &[OperandInfo],
+    raws: &mut [Raw],
+) {
     let pops = operands.iter().filter(|info| info.kind == OperandKind::Pop).count() as u32;
     // An unreachable bytecode has no depth. It is never linked, so its operands do not matter.
     let bottom = source.locals.saturating_add(depth).saturating_sub(pops);

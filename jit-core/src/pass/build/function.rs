@@ -13,7 +13,6 @@ use crate::ir::graph::{Graph, Heat, Pred};
 use crate::ir::index::Block;
 use crate::ir::template::{Resume, Step};
 use crate::pass::chaos::Chaos;
-use crate::verify::Shape;
 use crate::vocab::{Op, Sig, Type};
 
 /// Finds the blocks' starts, the written registers, and each register's home type. Adds the blocks.
@@ -23,20 +22,22 @@ pub(super) fn scan(
     graph: &mut Graph,
     chaos: &Chaos,
 ) {
-    let n_code = source.code.len();
+    let n_code = scratch.code.plan.len(source);
     scratch.leaders.clear();
     scratch.leaders.resize(n_code, Block::NONE);
     scratch.last_jump.clear();
     scratch.last_jump.resize(n_code, 0);
-    scratch.registers.clear(source.slots);
+    scratch.registers.clear(scratch.code.plan.slots());
     scratch.known_kinds.clear();
     scratch.code.clear();
     let entry = graph.add_block();
     debug_assert_eq!(entry, Graph::ENTRY);
-    scratch.leaders[source.entry as usize] = graph.add_block();
+    let first = scratch.code.plan.place_of(source.entry as usize);
+    scratch.leaders[first] = graph.add_block();
     for at in 0..n_code {
         scan_bytecode(scratch, source, graph, at);
     }
+    lead_inlined(scratch, graph);
     let FunctionScratch { registers, flushes, .. } = &mut *scratch;
     registers.settle(source.call_entry.is_some());
     flushes.clear();
@@ -49,7 +50,7 @@ pub(super) fn scan(
     };
     let mut kinds = (0..n_code).map(|at| source.templates[code.opcode(at)].kinds);
     graph.kinds = kinds.find(|kinds| !kinds.is_empty()).unwrap_or_default();
-    guards.find(source, !graph.kinds.is_empty(), last_jump_to);
+    guards.find(source, n_code, !graph.kinds.is_empty(), last_jump_to);
     // Chaos may exit anywhere, and its exits store everything.
     liveness.find(source, code, last_jump_to, registers, chaos.is_some());
 }
@@ -64,10 +65,12 @@ fn scan_bytecode(scratch: &mut FunctionScratch, source: &FunctionSource<'_>, gra
         }
         last_jump[to] = last_jump[to].max(at as u32);
     };
-    let (opcode, raw) = source.code.get(at);
+    let (owner, of_owner) = code.plan.owner(source, at);
+    let (opcode, raw) = owner.code.get(of_owner);
     let operands = source.opcodes[opcode].operands;
-    let raws = code.push(source, opcode, &raw[..operands.len()]);
-    for (info, &raw) in core::iter::zip(operands, raws) {
+    code.push(source, opcode, &raw[..operands.len()]);
+    let labels = code.plan.labels(source);
+    for (info, &raw) in core::iter::zip(operands, code.operands(at)) {
         let ty = || info.scalar.map_or(Type::I64, |scalar| scalar.ty());
         match info.kind {
             OperandKind::In | OperandKind::Pop => registers.note(raw as u32, ty(), false),
@@ -75,12 +78,26 @@ fn scan_bytecode(scratch: &mut FunctionScratch, source: &FunctionSource<'_>, gra
                 registers.note(raw as u32, ty(), true);
             }
             OperandKind::Label => lead(raw as usize),
-            OperandKind::Labels => source.labels[run_of(raw)].iter().for_each(|&to| lead(to as usize)),
+            OperandKind::Labels => labels[run_of(raw)].iter().for_each(|&to| lead(to as usize)),
             OperandKind::Regs | OperandKind::RegsMut => {
                 let written = info.kind == OperandKind::RegsMut;
                 run_of(raw).for_each(|register| registers.note(register as u32, Type::I64, written));
             }
             OperandKind::Imm | OperandKind::Site => {}
+        }
+    }
+}
+
+/// Makes blocks start where inlined functions do, and where control goes on behind them.
+fn lead_inlined(scratch: &mut FunctionScratch, graph: &mut Graph) {
+    let FunctionScratch { code, leaders, .. } = scratch;
+    for at in 0..leaders.len() {
+        for call in code.plan.calls(at) {
+            for to in [code.plan.first(call), code.plan.way_back(call).0] {
+                if !leaders[to].is_some() {
+                    leaders[to] = graph.add_block();
+                }
+            }
         }
     }
 }
@@ -111,15 +128,16 @@ impl Linker<'_, ValueOperands<'_>> {
     pub(super) fn link_all(&mut self) {
         let source = self.operands.source;
         self.operands.enter(&mut self.cursor);
-        for at in 0..source.code.len() {
+        let entry = self.operands.scratch.code.plan.place_of(source.entry as usize);
+        for at in 0..self.operands.scratch.code.len() {
             let Linker { cursor, operands, .. } = &mut *self;
             cursor.at = at as u32;
             operands.start_bytecode();
             operands.enter_leader(cursor);
-            if source.depths.get(at) == Some(&Shape::UNREACHED) {
+            if operands.scratch.code.plan.is_unreached(source, at) {
                 cursor.block = Block::NONE;
             }
-            if cursor.is_reached() && at < source.entry as usize {
+            if cursor.is_reached() && at < entry {
                 operands.move_on(cursor);
             } else if cursor.is_reached() && operands.is_polled(at) {
                 operands.poll(cursor);
@@ -155,7 +173,7 @@ impl ValueOperands<'_> {
     /// Makes the entry lead to the bytecode where the function is entered. [`end_entry`] ends the entry, but this edge must
     /// come first.
     fn enter(&mut self, cursor: &mut Cursor<'_>) {
-        let at = self.source.entry as usize;
+        let at = self.scratch.code.plan.place_of(self.source.entry as usize);
         let leader = self.scratch.leaders[at];
         let is_guarded = self.is_guarded(0, at);
         let first = if is_guarded { cursor.graph.add_block() } else { leader };
@@ -170,7 +188,7 @@ impl ValueOperands<'_> {
                 registers.enter(cursor.graph, liveness.needed(at), first_zero);
             }
         }
-        self.carry(first, Needs::At(at));
+        self.carry(cursor, first, Needs::At(at));
         if is_guarded {
             cursor.at = at as u32;
             self.start_split(cursor, first, Needs::At(at));
@@ -215,13 +233,21 @@ impl ValueOperands<'_> {
 
     /// Whether a program may be stopped here: at loop heads, and at the function's start if the program runs on fuel.
     fn is_polled(&self, at: usize) -> bool {
-        let is_start = at == 0 && self.source.entry == 0 && self.source.functions.fuel.is_some();
+        let (frame, of_owner) = self.scratch.code.plan.inlining.place(at as u32);
+        let is_called = of_owner == 0 && (frame > 0 || self.source.entry == 0);
+        let is_start = is_called && self.source.functions.fuel.is_some();
         is_start || self.scratch.is_head(self.source, at)
     }
 
     /// Continues at the next bytecode, if control reaches the template's end or has jumped there.
     fn finish_bytecode(&mut self, cursor: &mut Cursor<'_>) {
-        let at = cursor.at as usize + 1;
+        let plan = &self.scratch.code.plan;
+        let is_followed = plan.calls(cursor.at as usize).next().is_none();
+        let at = plan.next(cursor.at as usize);
+        if cursor.is_reached() && !is_followed && !self.next.is_some() {
+            // The bytecodes of an inlined function stand in between.
+            self.next = self.scratch.leaders[at];
+        }
         let next = core::mem::replace(&mut self.next, Block::NONE);
         if next.is_some() {
             if cursor.is_reached() {

@@ -24,6 +24,7 @@ impl LoopGuards {
     pub(super) fn find(
         &mut self,
         source: &FunctionSource<'_>,
+        n_code: usize,
         has_kinds: bool,
         last_jump: impl Fn(usize) -> Option<u32>,
     ) {
@@ -32,7 +33,7 @@ impl LoopGuards {
         if !has_kinds || source.slow_paths.is_none_or(|slow_paths| slow_paths.is_empty()) {
             return;
         }
-        for at in 0..source.code.len() {
+        for at in 0..n_code {
             if last_jump(at).is_some_and(|last| last as usize >= at) {
                 self.open.push(at as u32);
             }
@@ -48,7 +49,8 @@ impl ValueOperands<'_> {
     /// Whether an edge to a bytecode gets a guard. All bytecodes before `first` are outside of the loops that it enters.
     pub(super) fn is_guarded(&self, first: usize, to: usize) -> bool {
         let enters = self.scratch.guards.heads.get(to).is_some_and(|head| *head as usize > first);
-        enters && self.source.slow_paths.is_some_and(|slow_paths| !slow_paths.has_missed(to as u32))
+        let (owner, of_owner) = self.scratch.code.plan.owner(self.source, to);
+        enters && owner.slow_paths.is_some_and(|slow_paths| !slow_paths.has_missed(of_owner as u32))
     }
 
     /// Adds a guard at the end of the current block, from which control goes to a bytecode, if that edge [is

@@ -133,6 +133,19 @@ impl<O: Operands> Linker<'_, O> {
         self.after_call(effect);
     }
 
+    /// Ends the block where an inlined function takes its place. Control goes on behind the template.
+    pub(super) fn enter_inlined(&mut self, call: u32, args: Arguments) {
+        let args = match args {
+            Arguments::Values(args) => InvokeArguments::Values(args),
+            Arguments::Run(operand) => self.operands.run(&mut self.cursor, operand),
+            Arguments::Spread(_) => unreachable!("nobody knows how many arguments there will be"),
+        };
+        self.scratch.inputs.clear();
+        self.each_argument(&args, |linker, _, bits| linker.scratch.inputs.push(bits));
+        self.operands.before_end(&mut self.cursor);
+        self.operands.enter_inlined(&mut self.cursor, call, &self.scratch.inputs);
+    }
+
     /// Tells the engine's host of a failure that goes no further, and asks it whether the program is to end.
     pub(super) fn caught(&mut self, function: Ref, code: Ref) {
         let (number, code) = (self.value(function), self.value(code));

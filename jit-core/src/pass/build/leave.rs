@@ -38,8 +38,9 @@ impl ValueOperands<'_> {
         if !self.chaos.one_in(RARITY) {
             return;
         }
-        let register = self.chaos.below(self.source.slots as usize) as u32;
-        if !self.scratch.registers.is_used(register) {
+        let register = self.chaos.below(self.scratch.code.plan.slots() as usize) as u32;
+        if !self.scratch.liveness.visible(&self.scratch.code, cursor.at as usize).contains(register as usize)
+        {
             return;
         }
         let value = self.scratch.registers.read(register);
@@ -89,19 +90,19 @@ impl ValueOperands<'_> {
         leave: impl FnOnce(&mut Self, &mut Cursor<'_>),
     ) {
         cursor.graph.blocks[exit.at()].heat = Heat::Cold;
-        self.carry(exit, needs);
-        self.carry(rest, needs);
+        self.carry(cursor, exit, needs);
+        self.carry(cursor, rest, needs);
         self.start_split(cursor, exit, needs);
         leave(self, cursor);
         self.start_split(cursor, rest, needs);
     }
 
     pub(super) fn start_split(&mut self, cursor: &mut Cursor<'_>, block: Block, needs: Needs) {
-        let FunctionScratch { liveness, registers, known_kinds, .. } = &mut *self.scratch;
+        let FunctionScratch { code, liveness, registers, known_kinds, .. } = &mut *self.scratch;
         known_kinds.start(cursor.graph, block, false);
         let needed = match needs {
             Needs::At(at) => liveness.needed(at),
-            _ => liveness.used(),
+            _ => liveness.visible(code, cursor.at as usize),
         };
         registers.start_block(cursor.graph, block, needed, cursor.at);
         cursor.block = block;

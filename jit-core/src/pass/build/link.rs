@@ -96,6 +96,14 @@ pub(super) trait Operands {
     fn give_back(&mut self, cursor: &mut Cursor<'_>, value: Option<Node>);
     /// Ends the block: the interpreter resumes at a bytecode.
     fn exit(&mut self, cursor: &mut Cursor<'_>, to: Resume);
+    /// The inlined call that a step of the template makes.
+    fn inlined(&mut self, _: &Cursor<'_>, _: usize) -> Option<u32> {
+        None
+    }
+    /// Ends the block: control goes on in an inlined function, which gets the bits of these arguments.
+    fn enter_inlined(&mut self, _: &mut Cursor<'_>, _: u32, _: &[Node]) {
+        unreachable!("nothing is inlined here");
+    }
     /// Ends the block: the function fails.
     fn trap(&mut self, cursor: &mut Cursor<'_>, code: u32);
 }
@@ -154,9 +162,16 @@ impl<O: Operands> Linker<'_, O> {
     /// Links a template at the cursor.
     pub(super) fn link(&mut self, template: &Template) {
         self.add_blocks(template);
-        for step in template.steps {
+        for (number, step) in template.steps.iter().enumerate() {
             let is_linked = match *step {
                 Step::Block { block, .. } => !self.is_left_out(block),
+                Step::Invoke { args, .. }
+                    if self.cursor.is_reached()
+                        && let Some(call) = self.operands.inlined(&self.cursor, number) =>
+                {
+                    self.enter_inlined(call, args);
+                    false
+                }
                 _ => self.cursor.is_reached(),
             };
             match is_linked {

@@ -20,7 +20,6 @@ use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
 use crate::ir::graph::Effect;
 use crate::ir::grouped::Grouped;
 use crate::ir::template::{Arguments, Resume, Step, Template};
-use crate::verify::Shape;
 use crate::vocab::Op;
 
 /// After this many rounds, liveness assumes that every register is live everywhere. As many rounds as loops are nested
@@ -45,6 +44,8 @@ struct TemplateAccess {
     has_labels: bool,
     /// Whether some operands name runs of registers.
     has_runs: bool,
+    /// Whether the function may return there.
+    returns: bool,
     /// Whether it is a basic block of its own.
     is_split: bool,
     /// Whether the template has been analyzed.
@@ -60,6 +61,7 @@ impl TemplateAccess {
                 access.reads |= 1 << operand;
             }
             Step::Next => access.fall_through(written),
+            Step::Return { .. } => access.returns = true,
             // The interpreter needs only the registers that are live where it resumes.
             Step::Exit { to: Resume::Next } => access.fall_through(written),
             Step::Tail { args, .. } => access.read_run(args),
@@ -123,6 +125,8 @@ pub(super) struct Liveness {
     /// All registers that are used, and those that are stored where the frame is observed.
     used: BitSet,
     stored: BitSet,
+    /// For each frame, if functions are inlined: the registers that are used in it, or in those around it.
+    visible: BitSets,
     /// The registers that may be carried between the blocks of the template being linked.
     within: BitSet,
     /// For each basic block whether control may fall through to the next, and its other successors.
@@ -154,7 +158,7 @@ impl Liveness {
         all: bool,
     ) {
         self.learn_templates(source, code);
-        let n_registers = source.slots as usize;
+        let n_registers = code.plan.slots() as usize;
         self.used.reset(n_registers);
         self.stored.reset(n_registers);
         for register in (0..source.slots).filter(|register| registers.is_used(*register)) {
@@ -163,10 +167,17 @@ impl Liveness {
                 self.stored.insert(register as usize);
             }
         }
+        self.find_visible(code, registers, n_registers);
         self.find_basic_blocks(source, code, &last_jump_to);
         if all || !self.find_needed(source, code) {
-            (0..self.first.len() - 1)
-                .for_each(|basic_block| _ = self.needed.set_mut(basic_block).unite(&self.used));
+            for basic_block in 0..self.first.len() - 1 {
+                let Liveness { first, needed, visible, used, .. } = &mut *self;
+                let visible = match code.plan.is_empty() {
+                    true => used.view(),
+                    false => visible.set(code.plan.frame(first[basic_block] as usize) as usize),
+                };
+                needed.set_mut(basic_block).unite(&visible);
+            }
         }
         self.find_loops(n_registers, &last_jump_to);
     }
@@ -181,9 +192,28 @@ impl Liveness {
         self.needed(at).contains(register as usize)
     }
 
-    /// All registers that are used.
-    pub(super) fn used(&self) -> Bits<'_> {
-        self.used.view()
+    /// All registers that are used in the function that a bytecode belongs to, and in those in which it is inlined.
+    pub(super) fn visible(&self, code: &Decoded, at: usize) -> Bits<'_> {
+        match code.plan.is_empty() {
+            true => self.used.view(),
+            false => self.visible.set(code.plan.frame(at) as usize),
+        }
+    }
+
+    fn find_visible(&mut self, code: &Decoded, registers: &RegisterValues, n_registers: usize) {
+        let Liveness { visible, used, .. } = self;
+        visible.reset(n_registers);
+        for (frame, data) in code.plan.inlining.frames.iter().enumerate() {
+            let set = visible.add();
+            if frame == 0 {
+                visible.set_mut(set).unite(used);
+                continue;
+            }
+            visible.unite_but(set, core::iter::once(data.caller as usize), Bits::default());
+            for register in code.plan.registers(frame as u32).filter(|at| registers.is_used(*at)) {
+                visible.set_mut(set).insert(register as usize);
+            }
+        }
     }
 
     /// The registers that are written in the loop whose head is this bytecode.
@@ -201,11 +231,11 @@ impl Liveness {
         let access = self.access[code.opcode(at)];
         let Liveness { within, needed, writes, number, .. } = self;
         let basic_block = number[at] as usize;
-        within.reset(source.slots as usize);
+        within.reset(code.plan.slots() as usize);
         within.unite(&needed.set(basic_block));
         within.unite(&writes.set(basic_block));
         if access.falls_through {
-            within.unite(&needed.set(basic_block + 1));
+            within.unite(&needed.set(number[code.plan.next(at)] as usize));
         }
         for to in code.targets(source, at) {
             within.unite(&needed.set(number[to] as usize));
@@ -245,7 +275,7 @@ impl Liveness {
         let n_code = code.len();
         self.first.clear();
         for sets in [&mut self.kills, &mut self.writes, &mut self.needed] {
-            sets.reset(source.slots as usize);
+            sets.reset(code.plan.slots() as usize);
         }
         self.number.clear();
         self.number.resize(n_code, NONE);
@@ -259,9 +289,9 @@ impl Liveness {
                     sets.add();
                 }
             }
-            starts = access.is_split;
+            starts = access.is_split || code.plan.calls(at).next().is_some();
             // The operands of unreachable bytecode may name no registers.
-            if source.depths.get(at) != Some(&Shape::UNREACHED) {
+            if !code.plan.is_unreached(source, at) {
                 self.add(source, code, at, access);
             }
         }
@@ -278,7 +308,7 @@ impl Liveness {
         }
         let (mut reads, mut kills) = (self.needed.last_mut(), self.kills.last_mut());
         let mut writes = self.writes.last_mut();
-        if access.stores_all {
+        if access.stores_all && code.plan.observes(at, source.templates[code.opcode(at)]) {
             // They are reloaded as well.
             reads.unite_but(&self.stored, &kills);
             writes.unite(&self.used);
@@ -293,6 +323,24 @@ impl Liveness {
         }
         for operand in bits(access.kills) {
             kills.insert(raws[operand] as usize);
+        }
+        if !code.plan.is_empty() {
+            self.add_inlined(code, at, access);
+        }
+    }
+
+    /// Adds what happens where an inlined function starts, whose registers all get values, and where it returns.
+    fn add_inlined(&mut self, code: &Decoded, at: usize, access: TemplateAccess) {
+        let mut kills = self.kills.last_mut();
+        for register in code.plan.calls(at).flat_map(|call| code.plan.registers(call)) {
+            kills.insert(register as usize);
+        }
+        let frame = code.plan.frame(at);
+        if frame > 0
+            && access.returns
+            && let (_, Some((result, _))) = code.plan.way_back(frame)
+        {
+            kills.insert(result as usize);
         }
     }
 
@@ -352,9 +400,16 @@ impl Liveness {
         for basic_block in 0..n_basic_blocks {
             let last = first[basic_block + 1] as usize - 1;
             let access = &access[code.opcode(last)];
-            falls_through.push(access.falls_through);
+            let is_next = code.plan.next(last) == last + 1;
+            falls_through.push(access.falls_through && is_next);
             let jumps = access.has_labels.then(|| code.targets(source, last)).into_iter().flatten();
-            succs.add_group(jumps.map(|to| number[to]));
+            let jumps = jumps.map(|to| number[to]);
+            match code.plan.is_empty() {
+                true => succs.add_group(jumps),
+                false => {
+                    succs.add_group(jumps.chain(ways_of_inlined(code, last, access).map(|to| number[to])))
+                }
+            }
             for &to in succs.group(basic_block) {
                 if to as usize <= basic_block {
                     is_head.insert(to as usize);
@@ -393,4 +448,18 @@ impl Liveness {
             outer_loops.push((basic_block, last, set));
         }
     }
+}
+
+/// Where control goes from a bytecode besides its labels and the next one in the list, where functions are inlined.
+fn ways_of_inlined<'a>(
+    code: &'a Decoded,
+    at: usize,
+    access: &TemplateAccess,
+) -> impl Iterator<Item = usize> + use<'a> {
+    let frame = code.plan.frame(at);
+    let back = (access.returns && frame > 0).then(|| code.plan.way_back(frame).0);
+    let next = code.plan.next(at);
+    let behind = (access.falls_through && next != at + 1).then_some(next);
+    let inside = code.plan.calls(at).map(|call| code.plan.first(call));
+    back.into_iter().chain(behind).chain(inside)
 }

@@ -13,7 +13,7 @@
 //! - [`interpreted`](mod@interpreted), for the code that interprets one opcode: VM registers are slots, and each operand is read from
 //!   the bytecode.
 //!
-//! In a whole function, [`liveness`] finds the registers that each block needs, and [`registers`] carries their values
+//! In a whole function, [`inline`](mod@inline) first decides which callees become part of it. [`liveness`] finds the registers that each block needs, and [`registers`] carries their values
 //! along every edge. Where different values meet, a block gets a parameter; a loop's head gets one for each register that
 //! the loop writes. A parameter with only one value is replaced by that value; all references to it are rewritten at the
 //! end.
@@ -24,11 +24,14 @@
 //! anywhere. An exit stores those that may be read where the interpreter resumes.
 
 mod call_entry;
+mod calls;
 mod cursor;
 mod decode;
 mod function;
 mod guard;
 mod holes;
+mod inline;
+mod inlined;
 mod interpreted;
 mod invoke;
 mod known_kinds;
@@ -43,6 +46,7 @@ mod stencil;
 mod values;
 
 pub use call_entry::CallEntry;
+pub use inline::{Callee, callees, may_be_inlined};
 pub use interpreted::{InterpretRequest, interpreted};
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS};
 pub use roots::{Roots, roots};
@@ -130,6 +134,8 @@ pub struct FunctionSource<'a> {
     /// first bytecode, and no template in it may take the frame's address (see [`Template::takes_address_of_frame`]): slots of registers that
     /// nobody reads have no value.
     pub call_entry: Option<CallEntry>,
+    /// Other functions, which may be inlined where this one or they call them.
+    pub callees: &'a [Callee<'a>],
 }
 
 impl FunctionSource<'_> {
@@ -180,6 +186,8 @@ pub fn build(scratch: &mut BuildScratch, source: &FunctionSource<'_>, graph: &mu
     for params_for_all in [false, true] {
         graph.clear(source.vocab);
         function.registers.set_params_for_all(params_for_all);
+        function.code.plan.make(source, true);
+        graph.states.inlining.clone_from(&function.code.plan.inlining);
         function::scan(function, source, graph, chaos);
         let mut linker = Linker {
             cursor: Cursor { graph, block: Block::NONE, at: 0 },
@@ -211,6 +219,7 @@ pub fn needed_at_start<'a>(
     let BuildScratch { function, chaos, .. } = scratch;
     graph.clear(source.vocab);
     function.registers.set_params_for_all(false);
+    function.code.plan.make(source, false);
     function::scan(function, source, graph, chaos);
     let FunctionScratch { liveness, code, .. } = function;
     let is_observed = (0..code.len()).any(|at| source.templates[code.opcode(at)].observes());

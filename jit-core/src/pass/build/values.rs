@@ -96,9 +96,9 @@ impl Operands for ValueOperands<'_> {
     fn site_value(&mut self, cursor: &mut Cursor<'_>, place: SitePlace, ty: Type) -> Node {
         let site = self.operand(cursor.at, place.operand);
         let address = site + place.offset as u64;
-        let sites = self.source.sites;
         // Code that is not left for a new case has to find it in memory.
         let is_left = place.learns_slowly && self.lacks_slow_path(cursor.at);
+        let sites = self.owner(cursor.at).sites;
         let is_known = sites.is_some_and(|sites| is_left || sites.is_full(site));
         // SAFETY: templates read nothing else of sites.
         let known = sites.filter(|_| is_known).and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
@@ -116,6 +116,9 @@ impl Operands for ValueOperands<'_> {
 
     fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node {
         match (op, self.source.call_entry) {
+            (Op::CU, _) if let Some(call) = self.inlined_call(cursor.at) => {
+                cursor.constant(Type::I64, self.scratch.code.plan.callee(self.source, call).unit)
+            }
             (Op::CU, Some(call_entry)) => cursor.constant(Type::I64, call_entry.unit),
             (Op::LOCAL, _) => {
                 self.observed = true;
@@ -225,8 +228,8 @@ impl Operands for ValueOperands<'_> {
 
     fn before_end(&mut self, _: &mut Cursor<'_>) {}
 
-    fn edge(&mut self, _: &mut Cursor<'_>, to: &LocalBlock) {
-        self.carry(to.block, Needs::Within);
+    fn edge(&mut self, cursor: &mut Cursor<'_>, to: &LocalBlock) {
+        self.carry(cursor, to.block, Needs::Within);
     }
 
     fn start(&mut self, cursor: &mut Cursor<'_>, local: &LocalBlock) {
@@ -249,7 +252,7 @@ impl Operands for ValueOperands<'_> {
     }
 
     fn next(&mut self, cursor: &mut Cursor<'_>) {
-        let next = cursor.at as usize + 1;
+        let next = self.scratch.code.plan.next(cursor.at as usize);
         if !self.next.is_some() {
             let leader = self.scratch.leaders.get(next).copied();
             self.next = match leader {
@@ -269,7 +272,9 @@ impl Operands for ValueOperands<'_> {
         for &operand in operands {
             let raw = self.operand(cursor.at, operand);
             match self.operand_kind(cursor.at, operand) {
-                OperandKind::Labels => targets.extend_from_slice(&self.source.labels[run_of(raw)]),
+                OperandKind::Labels => {
+                    targets.extend_from_slice(&self.scratch.code.plan.labels(self.source)[run_of(raw)])
+                }
                 _ => targets.push(raw as u32),
             }
         }
@@ -279,11 +284,14 @@ impl Operands for ValueOperands<'_> {
         let blocks: Vec<Block> = targets.iter().map(|&to| self.scratch.leaders[to as usize]).collect();
         cursor.end(Op::SWITCH, Type::Void, &[position], 0, &blocks);
         for (block, to) in core::iter::zip(blocks, targets) {
-            self.carry(block, Needs::At(to as usize));
+            self.carry(cursor, block, Needs::At(to as usize));
         }
     }
 
     fn give_back(&mut self, cursor: &mut Cursor<'_>, value: Option<Node>) {
+        if let Some(call) = self.inlined_call(cursor.at) {
+            return self.leave_inlined(cursor, call, value);
+        }
         if self.source.call_entry.is_none() {
             return cursor.give_back(value);
         }
@@ -297,10 +305,18 @@ impl Operands for ValueOperands<'_> {
     fn exit(&mut self, cursor: &mut Cursor<'_>, to: Resume) {
         let to = match to {
             Resume::Here => cursor.at as u64,
-            Resume::Next => cursor.at as u64 + 1,
+            Resume::Next => self.scratch.code.plan.next(cursor.at as usize) as u64,
             Resume::Label(operand) => self.operand(cursor.at, operand),
         };
         self.leave_at(cursor, to, Needs::At(to as usize));
+    }
+
+    fn inlined(&mut self, cursor: &Cursor<'_>, step: usize) -> Option<u32> {
+        self.scratch.code.plan.call_of(cursor.at as usize, step)
+    }
+
+    fn enter_inlined(&mut self, cursor: &mut Cursor<'_>, call: u32, args: &[Node]) {
+        self.give_arguments(cursor, call, args);
     }
 
     fn trap(&mut self, cursor: &mut Cursor<'_>, code: u32) {
@@ -340,12 +356,18 @@ impl<'a> ValueOperands<'a> {
     /// Whether the bytecode's slow path is left out, if it has one.
     fn lacks_slow_path(&mut self, at: u32) -> bool {
         let slow_paths = self.source.slow_paths;
+        let planned = self.scratch.code.plan.lacks_slow_path(at as usize);
         let is_left_out = || slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at));
-        *self.lacks_slow_path.get_or_insert_with(is_left_out)
+        *self.lacks_slow_path.get_or_insert_with(|| planned.unwrap_or_else(is_left_out))
+    }
+
+    /// The function that a bytecode belongs to.
+    fn owner(&self, at: u32) -> &'a FunctionSource<'a> {
+        self.scratch.code.plan.owner(self.source, at as usize).0
     }
 
     /// The operand of a bytecode.
-    fn operand(&self, at: u32, operand: u8) -> Raw {
+    pub(super) fn operand(&self, at: u32, operand: u8) -> Raw {
         self.scratch.code.operand(at, operand)
     }
 
@@ -360,7 +382,7 @@ impl<'a> ValueOperands<'a> {
     /// Ends the block with a jump to another.
     pub(super) fn jump(&mut self, cursor: &mut Cursor<'_>, to: Block, needs: Needs) {
         cursor.jump(to);
-        self.carry(to, needs);
+        self.carry(cursor, to, needs);
     }
 
     /// Ends the block with a jump to a bytecode, which must be a leader.
@@ -371,12 +393,12 @@ impl<'a> ValueOperands<'a> {
     }
 
     /// Carries the values of registers along an edge to a block.
-    pub(super) fn carry(&mut self, to: Block, needs: Needs) {
-        let FunctionScratch { liveness, registers, .. } = &mut *self.scratch;
+    pub(super) fn carry(&mut self, cursor: &Cursor<'_>, to: Block, needs: Needs) {
+        let FunctionScratch { code, liveness, registers, .. } = &mut *self.scratch;
         let needed = match needs {
             Needs::At(at) => liveness.needed(at),
             Needs::Within => liveness.within(),
-            Needs::All => liveness.used(),
+            Needs::All => liveness.visible(code, cursor.at as usize),
         };
         registers.add_edge(to, needed);
     }
@@ -434,6 +456,8 @@ impl<'a> ValueOperands<'a> {
         values.clear();
         values.push(pointer);
         let start = cursor.graph.states.registers.len() as u32;
+        let (frame, at) = self.scratch.code.plan.inlining.place(to as u32);
+        let to = to & !(u32::MAX as u64) | at as u64;
         let candidates = if self.observed { 0 } else { self.scratch.flushes.len() };
         for index in 0..candidates {
             let register = self.scratch.flushes[index];
@@ -450,17 +474,18 @@ impl<'a> ValueOperands<'a> {
                 values.push(value);
             }
         }
+        self.save_inlined(cursor, frame, needs, &mut values);
         let registers = List { start, len: values.len() as u32 - 1 };
         let op = match self.source.call_entry {
             Some(_) => Op::HAND_OVER,
-            None if registers.len == 0 => Op::EXIT_AT,
+            None if registers.len == 0 && frame == 0 => Op::EXIT_AT,
             None => Op::EXIT_WITH,
         };
         if op == Op::EXIT_AT {
             cursor.leave(op, Type::Void, &[], to);
         } else {
             let state = cursor.graph.states.all.len() as u64;
-            cursor.graph.states.all.push(FrameState { to, registers });
+            cursor.graph.states.all.push(FrameState { to, registers, frame });
             cursor.leave(op, Type::Void, &values, state);
         }
         self.scratch.saved = values;
@@ -484,7 +509,7 @@ impl<'a> ValueOperands<'a> {
     /// Prepares for a template that exposes slots on some paths only. Registers are reloaded after the template whichever
     /// path was taken, so slots must be up to date on the other paths as well.
     pub(super) fn store_shared(&mut self, cursor: &mut Cursor<'_>, template: &Template) {
-        if template.observes() {
+        if self.scratch.code.plan.observes(cursor.at as usize, template) {
             self.observed = true;
             self.flush_all(cursor);
         } else if self.written_runs(cursor.at).next().is_some() {

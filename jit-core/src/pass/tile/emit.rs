@@ -28,7 +28,8 @@ pub(super) fn emit(
     out.position.resize(graph.blocks.len(), u32::MAX);
     out.loops.clone_from(&schedule.loops);
     out.boxes = graph.states.boxes;
-    out.states.resize(graph.states.all.len(), TileState { to: 0, saved: List::EMPTY });
+    out.inlining.clone_from(&graph.states.inlining);
+    out.states.resize(graph.states.all.len(), TileState { to: 0, saved: List::EMPTY, frame: 0 });
     number_ways(scratch, graph, schedule);
     let mut emitter = Emitter { scratch, graph, schedule, set, regs, out };
     for block in &schedule.blocks {
@@ -309,7 +310,8 @@ impl Emitter<'_> {
             self.out.saved.push(Saved { to, value: known.unwrap_or(SavedValue::Operand) });
         }
         let saved = List { start, len: registers.len() as u32 };
-        self.out.states[self.graph.node(node).imm as usize] = TileState { to: state.to, saved };
+        self.out.states[self.graph.node(node).imm as usize] =
+            TileState { to: state.to, saved, frame: state.frame };
     }
 
     /// Adds a call's arguments by its convention; returns the registers that it clobbers.

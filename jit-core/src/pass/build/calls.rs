@@ -1,0 +1,164 @@
+//! What templates say of their calls: which could be inlined, and which functions may be where that is done.
+//!
+//! In: a template. Out: its calls of functions of bytecode behind which nothing is left to do but to store the result. An exit in an
+//! inlined function has to say where the caller goes on, and it can only say: at its next bytecode, with the result in a register. So
+//! the answer follows from the template alone.
+
+use crate::ir::bytecode::{OpcodeInfo, OperandKind};
+use crate::ir::graph::Effect;
+use crate::ir::template::{Arguments, BlockRef, Ref, Step, Template};
+use crate::vocab::{Op, Type};
+
+/// A call that can be inlined if its callee is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallSite {
+    /// The step of the template.
+    pub(super) step: usize,
+    pub(super) callee: CalleeAt,
+    pub(super) args: Arguments,
+    /// The type that the result is read as.
+    pub(super) ret: Type,
+    /// The operand that the result is written to, if it is.
+    pub(super) result: Option<u8>,
+}
+
+/// Where a template has a callee's number or address from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum CalleeAt {
+    /// A constant of the bytecode with this type: a number, or an address if it has 64 bits.
+    Constant(u8, Type),
+    /// An address in a site.
+    Site { operand: u8, offset: u32, learns_slowly: bool },
+}
+
+/// What stands in a template where control comes without its slow path, and where it comes only by that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Parts {
+    pub(super) quick: bool,
+    pub(super) slow: bool,
+}
+
+impl Parts {
+    /// Whether it stands in what is left of the template.
+    pub(super) fn remains(self, lacks_slow_path: bool) -> bool {
+        self.quick || self.slow && !lacks_slow_path
+    }
+}
+
+/// Follows the steps of a template in order; says of each whether control comes there without the slow path.
+fn each_step(template: &Template, mut look: impl FnMut(usize, &Step, bool)) {
+    // Control comes to each block from an earlier one: only loops are entered again from behind.
+    let mut is_quick = vec![false; template.blocks as usize];
+    let mut quick = true;
+    for (number, step) in template.steps.iter().enumerate() {
+        match *step {
+            Step::Slow => quick = false,
+            Step::Block { block, .. } => quick = is_quick[block as usize],
+            _ => {}
+        }
+        look(number, step, quick);
+        let mut arrive = |block: BlockRef| is_quick[block as usize] |= quick;
+        match *step {
+            Step::Jump { block, .. } => arrive(block),
+            Step::Branch { then, otherwise, .. } => {
+                arrive(then);
+                arrive(otherwise);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn parts_with(template: &Template, is_it: impl Fn(&Step) -> bool) -> Parts {
+    let mut parts = Parts::default();
+    each_step(template, |_, step, quick| {
+        let part = if quick { &mut parts.quick } else { &mut parts.slow };
+        *part |= is_it(step);
+    });
+    parts
+}
+
+/// Where other code may see the VM registers in their slots.
+pub(super) fn observing(template: &Template) -> Parts {
+    parts_with(template, observes)
+}
+
+fn observes(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Node { op: Op::LOCAL, .. }
+            | Step::Call { effect: Effect::Observes, .. }
+            | Step::Invoke { effect: Effect::Observes, .. }
+    )
+}
+
+/// Where a template needs a frame in memory, or ends its function in a way that is not inlined.
+pub(super) fn refused(template: &Template, opcode: &OpcodeInfo) -> Parts {
+    let is_written = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut);
+    let parts = parts_with(template, |step| {
+        let is_bad =
+            matches!(step, Step::Window { .. } | Step::Tail { .. } | Step::Show { .. } | Step::Frames);
+        is_bad || observes(step)
+    });
+    Parts { quick: parts.quick || is_written, ..parts }
+}
+
+/// The calls of a template that can be inlined.
+pub(super) fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSite> {
+    let mut sites = Vec::new();
+    let has_calls = template.steps.iter().any(|step| matches!(step, Step::Invoke { .. }));
+    if !has_calls || opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut) {
+        return sites;
+    }
+    let mut values: Vec<Option<CalleeAt>> = Vec::new();
+    each_step(template, |number, step, quick| {
+        if let Step::Invoke { function, args, ret, catches: false, effect: Effect::Memory } = *step
+            && !matches!(args, Arguments::Spread(_))
+            && let Some(callee) = values[function as usize].filter(|_| quick)
+            && let Some(result) = stores_result(template, number, values.len() as Ref, ret)
+        {
+            sites.push(CallSite { step: number, callee, args, ret, result });
+        }
+        let origin = match *step {
+            Step::Constant { operand, ty } => Some(CalleeAt::Constant(operand, ty)),
+            Step::SiteValue { operand, offset, ty: Type::I64, learns_slowly } => {
+                Some(CalleeAt::Site { operand, offset, learns_slowly })
+            }
+            _ => None,
+        };
+        values.extend(core::iter::repeat_n(origin, step.n_values()));
+    });
+    sites
+}
+
+/// If the steps behind a call do nothing but to write its result to one operand at most, that operand.
+fn stores_result(template: &Template, call: usize, result: Ref, ret: Type) -> Option<Option<u8>> {
+    let mut results: Vec<Ref> = if ret == Type::Void { Vec::new() } else { vec![result] };
+    let mut written = None;
+    let mut at = call + 1;
+    // A loop without an end does something else.
+    for _ in call..template.steps.len() {
+        let Some(step) = template.steps.get(at) else { return Some(written) };
+        at += 1;
+        match *step {
+            Step::Next => return Some(written),
+            Step::Write { operand, value } if results.contains(&value) => {
+                if written.is_some_and(|other| other != operand) {
+                    return None;
+                }
+                written = Some(operand);
+            }
+            Step::Jump { block, args } => {
+                let is_it = |step: &Step| matches!(step, Step::Block { block: other, .. } if *other == block);
+                let start = template.steps.iter().position(is_it)?;
+                let first: usize = template.steps[..start].iter().map(Step::n_values).sum();
+                let passed = args.iter().enumerate().filter(|(_, arg)| results.contains(arg));
+                let passed: Vec<Ref> = passed.map(|(param, _)| (first + param) as Ref).collect();
+                results.extend(passed);
+                at = start + 1;
+            }
+            _ => return None,
+        }
+    }
+    (at >= template.steps.len()).then_some(written)
+}

@@ -1,0 +1,435 @@
+//! Inlining: which calls of a function become part of its code, and where the bytecodes of the callees are.
+//!
+//! In: a function, and other functions that it may call. Out: one list of bytecodes, in which those of a callee follow the call, and those
+//! of a function that is inlined there again follow that call. A place in this list stands for a bytecode in all that `build` does.
+//! So liveness, loops, guards and exits know nothing of inlined functions; they only ask which [place follows](Plan::next), and whose
+//! bytecode one is. Each inlined call has registers of its own, behind those of all others.
+//!
+//! A callee needs no frame: all its registers are values, so what has to be in memory is not inlined. It must be small, the smaller the
+//! deeper it is, and no function is inlined in itself more than once.
+
+use super::calls::{CallSite, CalleeAt, Parts, call_sites, observing, refused};
+use super::decode::name_stack_slots;
+use super::invoke::MAX_ARGUMENTS;
+use super::{FunctionSource, Linkage};
+use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
+use crate::ir::inlining::{InlinedFrame, Inlining};
+use crate::ir::template::{Arguments, Template};
+use crate::verify::Shape;
+use crate::vocab::Type;
+use core::fmt;
+
+/// How many bytecodes a callee has at most, by depth.
+const LARGEST: [usize; 4] = [40, 24, 16, 8];
+
+/// How many bytecodes of others a function gets at most.
+const MOST: usize = 240;
+
+/// How many registers of others a function gets at most.
+const MOST_SLOTS: u32 = 400;
+
+/// A function that may be inlined in another one.
+#[derive(Clone, Copy)]
+pub struct Callee<'a> {
+    /// The address of its call cell.
+    pub cell: u64,
+    /// Its number.
+    pub function: u32,
+    /// The value of `(cu)`.
+    pub unit: u64,
+    /// The function, to start at its first bytecode. What is there for calls and of other callees does not matter.
+    pub source: FunctionSource<'a>,
+}
+
+impl fmt::Debug for Callee<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Callee").field("function", &self.function).finish_non_exhaustive()
+    }
+}
+
+/// The call cells of the functions that could be inlined in this one.
+pub fn callees(source: &FunctionSource<'_>) -> Vec<u64> {
+    let mut cells = Vec::new();
+    for at in (0..source.code.len()).filter(|at| source.depths.get(*at) != Some(&Shape::UNREACHED)) {
+        let (opcode, raws) = source.code.get(at);
+        let lacks_slow_path = lacks_slow_path(source, at);
+        let sites = call_sites(source.templates[opcode], &source.opcodes[opcode]);
+        cells.extend(
+            sites
+                .iter()
+                .filter_map(|site| cell_of(source, &source.functions, site.callee, &raws, lacks_slow_path)),
+        );
+    }
+    cells.sort_unstable();
+    cells.dedup();
+    cells
+}
+
+/// Whether a function is small enough, and its bytecode such, that it might be inlined somewhere.
+pub fn may_be_inlined(source: &FunctionSource<'_>) -> bool {
+    source.code.len() <= LARGEST[0] && source.slots <= MOST_SLOTS && can_be_inlined(source)
+}
+
+/// What is planned for one frame.
+#[derive(Clone, Copy, Debug)]
+struct PlannedCall {
+    /// The callee, by its number in the source's list.
+    callee: u32,
+    /// The place of the call, the step of its template, and the place of the callee's first bytecode.
+    call: u32,
+    step: u32,
+    first: u32,
+    /// Where the places of the callee's bytecodes start in the list, how many there are, and where its labels start.
+    places: u32,
+    len: u32,
+    labels: u32,
+    /// The next call of the same bytecode that is inlined; 0 if there is none.
+    next: u32,
+}
+
+/// The calls that are inlined. Empty if there are none.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) inlining: Inlining,
+    /// By frame.
+    calls: Vec<PlannedCall>,
+    /// By frame and bytecode: the place.
+    places: Vec<u32>,
+    /// By place: whether its slow path is left out. That may run meanwhile, so it is asked once.
+    lacks_slow_path: Vec<bool>,
+    /// By place: the first of the calls that are inlined there; 0 if there is none.
+    first_call: Vec<u32>,
+    /// The targets of `Labels` operands of all frames, as places.
+    labels: Vec<u32>,
+    /// How many registers there are in all.
+    slots: u32,
+    /// How many places belong to inlined calls.
+    n_inlined: usize,
+}
+
+impl Plan {
+    /// Decides what is inlined in a function.
+    pub(super) fn make(&mut self, source: &FunctionSource<'_>, is_allowed: bool) {
+        self.clear();
+        self.slots = source.slots;
+        if source.callees.is_empty() || !is_allowed {
+            return;
+        }
+        let own = InlinedFrame {
+            function: u32::MAX,
+            cell: 0,
+            first_register: 0,
+            slots: source.slots,
+            caller: 0,
+            call: 0,
+            next: 0,
+            result: None,
+        };
+        let call =
+            PlannedCall { callee: 0, call: 0, step: 0, first: 0, places: 0, len: 0, labels: 0, next: 0 };
+        self.add_frame(source, own, call);
+        if self.calls.len() == 1 {
+            self.clear();
+        }
+    }
+
+    fn clear(&mut self) {
+        self.inlining.clear();
+        self.calls.clear();
+        self.places.clear();
+        self.lacks_slow_path.clear();
+        self.first_call.clear();
+        self.labels.clear();
+        self.n_inlined = 0;
+    }
+
+    /// Adds a frame, the places of its bytecodes, and what is inlined in it.
+    fn add_frame(&mut self, source: &FunctionSource<'_>, frame: InlinedFrame, call: PlannedCall) {
+        let number = self.calls.len() as u32;
+        let (first, labels) = (self.places.len(), self.labels.len());
+        let start = self.inlining.places.len() as u32;
+        self.calls.push(PlannedCall { first: start, places: first as u32, labels: labels as u32, ..call });
+        self.inlining.frames.push(frame);
+        let owner = self.owner_of(source, number);
+        self.calls[number as usize].len = owner.code.len() as u32;
+        self.places.resize(first + owner.code.len(), 0);
+        self.labels.extend_from_slice(owner.labels);
+        for at in 0..owner.code.len() {
+            let place = self.inlining.places.len();
+            self.places[first + at] = place as u32;
+            self.inlining.places.push((number, at as u32));
+            self.lacks_slow_path.push(lacks_slow_path(owner, at));
+            self.first_call.push(0);
+            if owner.depths.get(at) != Some(&Shape::UNREACHED) {
+                self.add_calls(source, owner, place);
+            }
+        }
+        for label in &mut self.labels[labels..labels + owner.labels.len()] {
+            *label = self.places[first + *label as usize];
+        }
+    }
+
+    /// Adds the frames of the calls of a bytecode that are inlined.
+    fn add_calls(&mut self, source: &FunctionSource<'_>, owner: &FunctionSource<'_>, place: usize) {
+        let (frame, at) = self.inlining.places[place];
+        let (opcode, mut raws) = owner.code.get(at as usize);
+        let (template, info) = (owner.templates[opcode], &owner.opcodes[opcode]);
+        let sites = call_sites(template, info);
+        if sites.is_empty() || observing(template).remains(self.lacks_slow_path[place]) {
+            return;
+        }
+        if let Some(&depth) = owner.depths.get(at as usize) {
+            name_stack_slots(owner, depth, info.operands, &mut raws[..info.operands.len()]);
+        }
+        let mut last = 0;
+        for site in sites {
+            let Some(callee) = self.choose(source, owner, place, &site, &raws) else { continue };
+            let child = self.calls.len() as u32;
+            let InlinedFrame { first_register, .. } = self.inlining.frames[frame as usize];
+            let Callee { function, cell, source: FunctionSource { slots, .. }, .. } = source.callees[callee];
+            let new = InlinedFrame {
+                function,
+                cell,
+                first_register: self.slots,
+                slots,
+                caller: frame,
+                call: at,
+                next: at + 1,
+                result: site.result.map(|operand| (raws[operand as usize] as u32 + first_register, site.ret)),
+            };
+            self.slots += slots;
+            match last {
+                0 => self.first_call[place] = child,
+                last => self.calls[last as usize].next = child,
+            }
+            last = child;
+            let call = PlannedCall {
+                callee: callee as u32,
+                call: place as u32,
+                step: site.step as u32,
+                first: 0,
+                places: 0,
+                len: 0,
+                labels: 0,
+                next: 0,
+            };
+            self.n_inlined += source.callees[callee].source.code.len();
+            self.add_frame(source, new, call);
+        }
+    }
+
+    /// The callee of a call, by its number in the list, if the call is to be inlined.
+    fn choose(
+        &self,
+        source: &FunctionSource<'_>,
+        owner: &FunctionSource<'_>,
+        place: usize,
+        site: &CallSite,
+        raws: &[Raw],
+    ) -> Option<usize> {
+        let (frame, _) = self.inlining.places[place];
+        let lacks_slow_path = self.lacks_slow_path[place];
+        let cell = cell_of(owner, &source.functions, site.callee, raws, lacks_slow_path)?;
+        let number = source.callees.iter().position(|callee| callee.cell == cell)?;
+        let callee = &source.callees[number].source;
+        let given = match site.args {
+            Arguments::Values(values) => values.len(),
+            Arguments::Run(operand) => run_of(raws[operand as usize]).len(),
+            Arguments::Spread(_) => return None,
+        };
+        let mut depth = 0;
+        for around in self.inlining.around(frame) {
+            depth += 1;
+            if around.function == source.callees[number].function {
+                return None;
+            }
+        }
+        let is_small = LARGEST.get(depth).is_some_and(|largest| callee.code.len() <= *largest)
+            && self.n_inlined + callee.code.len() <= MOST
+            && self.slots + callee.slots <= source.slots + MOST_SLOTS;
+        let takes = given <= callee.most_arguments() as usize || callee.drops_surplus;
+        (is_small && takes && given <= MAX_ARGUMENTS && can_be_inlined(callee)).then_some(number)
+    }
+
+    /// Whether nothing is inlined.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// How many places there are.
+    pub(super) fn len(&self, source: &FunctionSource<'_>) -> usize {
+        if self.is_empty() { source.code.len() } else { self.inlining.places.len() }
+    }
+
+    /// How many registers there are in all.
+    pub(super) fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// The frame of a place; 0 is the function's own.
+    #[inline(always)]
+    pub(super) fn frame(&self, place: usize) -> u32 {
+        self.inlining.place(place as u32).0
+    }
+
+    fn owner_of<'s>(&self, source: &'s FunctionSource<'_>, frame: u32) -> &'s FunctionSource<'s> {
+        match frame {
+            0 => source,
+            frame => &source.callees[self.calls[frame as usize].callee as usize].source,
+        }
+    }
+
+    /// The function that a place belongs to, and which of its bytecodes it is.
+    #[inline(always)]
+    pub(super) fn owner<'s>(
+        &self,
+        source: &'s FunctionSource<'_>,
+        place: usize,
+    ) -> (&'s FunctionSource<'s>, usize) {
+        if self.is_empty() {
+            return (source, place);
+        }
+        let (frame, at) = self.inlining.places[place];
+        (self.owner_of(source, frame), at as usize)
+    }
+
+    /// Whether control cannot come to a place.
+    #[inline(always)]
+    pub(super) fn is_unreached(&self, source: &FunctionSource<'_>, place: usize) -> bool {
+        let (owner, at) = self.owner(source, place);
+        owner.depths.get(at) == Some(&Shape::UNREACHED)
+    }
+
+    /// The place of a bytecode of the function itself.
+    #[inline(always)]
+    pub(super) fn place_of(&self, at: usize) -> usize {
+        if self.is_empty() { at } else { self.places[at] as usize }
+    }
+
+    /// The place of the bytecode that follows, if one does.
+    #[inline(always)]
+    pub(super) fn next(&self, place: usize) -> usize {
+        if self.is_empty() {
+            return place + 1;
+        }
+        let (frame, at) = self.inlining.places[place];
+        let PlannedCall { places, len, .. } = self.calls[frame as usize];
+        let places = &self.places[places as usize..][..len as usize];
+        places.get(at as usize + 1).map_or(self.inlining.places.len(), |place| *place as usize)
+    }
+
+    /// The inlined calls that a place makes.
+    #[inline(always)]
+    pub(super) fn calls(&self, place: usize) -> impl Iterator<Item = u32> + use<'_> {
+        let mut next = self.first_call.get(place).copied().unwrap_or(0);
+        core::iter::from_fn(move || {
+            let call = next;
+            next = self.calls.get(call as usize).filter(|_| call > 0)?.next;
+            Some(call)
+        })
+    }
+
+    /// The inlined call that a step of a place's template makes.
+    pub(super) fn call_of(&self, place: usize, step: usize) -> Option<u32> {
+        self.calls(place).find(|call| self.calls[*call as usize].step as usize == step)
+    }
+
+    /// The place of the first bytecode of an inlined call.
+    pub(super) fn first(&self, call: u32) -> usize {
+        self.calls[call as usize].first as usize
+    }
+
+    /// The callee of an inlined call.
+    pub(super) fn callee<'s>(&self, source: &'s FunctionSource<'_>, call: u32) -> &'s Callee<'s> {
+        &source.callees[self.calls[call as usize].callee as usize]
+    }
+
+    /// The registers of an inlined call.
+    pub(super) fn registers(&self, call: u32) -> core::ops::Range<u32> {
+        let InlinedFrame { first_register, slots, .. } = self.inlining.frames[call as usize];
+        first_register..first_register + slots
+    }
+
+    /// Where control goes on when an inlined call returns, the register that gets the result, and the type that it is read as.
+    pub(super) fn way_back(&self, call: u32) -> (usize, Option<(u32, Type)>) {
+        let next = self.next(self.calls[call as usize].call as usize);
+        (next, self.inlining.frames[call as usize].result)
+    }
+
+    /// Whether the slow path of a place is left out; `None` if that was not decided.
+    pub(super) fn lacks_slow_path(&self, place: usize) -> Option<bool> {
+        self.lacks_slow_path.get(place).copied()
+    }
+
+    /// Whether what is left of the template of a place lets other code see registers in their slots.
+    pub(super) fn observes(&self, place: usize, template: &Template) -> bool {
+        template.observes()
+            && self.lacks_slow_path(place).is_none_or(|lacks| observing(template).remains(lacks))
+    }
+
+    /// The targets of `Labels` operands.
+    #[inline(always)]
+    pub(super) fn labels<'s>(&'s self, source: &'s FunctionSource<'_>) -> &'s [u32] {
+        if self.is_empty() { source.labels } else { &self.labels }
+    }
+
+    /// Turns the registers and labels in the operands of a place into those of the whole.
+    pub(super) fn translate(&self, place: usize, infos: &[OperandInfo], raws: &mut [Raw]) {
+        let frame = self.frame(place) as usize;
+        let PlannedCall { places, labels, .. } = self.calls[frame];
+        let first_register = self.inlining.frames[frame].first_register as Raw;
+        for (info, raw) in core::iter::zip(infos, raws) {
+            match info.kind {
+                OperandKind::Imm | OperandKind::Site => {}
+                OperandKind::Label => *raw = self.places[places as usize + *raw as usize] as Raw,
+                // The start of a run is in the lower half.
+                OperandKind::Labels => *raw += labels as Raw,
+                // The operands of unreachable bytecode may name no registers.
+                _ => *raw = raw.saturating_add(first_register),
+            }
+        }
+    }
+}
+
+/// Whether no template of a function needs a frame in memory.
+fn can_be_inlined(source: &FunctionSource<'_>) -> bool {
+    (0..source.code.len()).all(|at| {
+        let (opcode, raws) = source.code.get(at);
+        let info = &source.opcodes[opcode];
+        let is_long = core::iter::zip(info.operands, raws)
+            .any(|(info, raw)| info.kind == OperandKind::Regs && run_of(raw).len() > MAX_ARGUMENTS);
+        let bad: Parts = refused(source.templates[opcode], info);
+        !is_long && !bad.remains(lacks_slow_path(source, at))
+    })
+}
+
+fn lacks_slow_path(source: &FunctionSource<'_>, at: usize) -> bool {
+    source.slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at as u32))
+}
+
+/// The address of a callee's call cell, if it is known.
+fn cell_of(
+    source: &FunctionSource<'_>,
+    functions: &Linkage<'_>,
+    callee: CalleeAt,
+    raws: &[Raw],
+    lacks_slow_path: bool,
+) -> Option<u64> {
+    match callee {
+        CalleeAt::Constant(operand, Type::I64) => Some(raws[operand as usize]),
+        CalleeAt::Constant(operand, ty) => {
+            functions.cells.get(ty.truncate(raws[operand as usize]) as usize).copied()
+        }
+        CalleeAt::Site { operand, offset, learns_slowly } => {
+            let site = raws[operand as usize];
+            let sites = source.sites?;
+            let is_known = learns_slowly && lacks_slow_path || sites.is_full(site);
+            if !is_known {
+                return None;
+            }
+            // SAFETY: templates read nothing else of sites.
+            unsafe { sites.read(site + offset as u64, Type::I64.bytes()) }
+        }
+    }
+}
