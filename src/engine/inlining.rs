@@ -10,7 +10,7 @@ use super::function::{Body, Function};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites::SiteSnapshot;
 use azulejo_core::ir::template::Step;
-use azulejo_core::pass::build::{self, Callee, FunctionSource, Linkage};
+use azulejo_core::pass::build::{self, FunctionSource, KnownCallee, Linkage};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -32,11 +32,11 @@ pub(super) struct Inlinable<B: Bytecode>(Vec<Gathered<B>>);
 
 impl<B: Bytecode> Inlinable<B> {
     /// The functions as the compiler takes them.
-    pub(super) fn callees<'a>(&'a self, functions: Linkage<'a>) -> Vec<Callee<'a>> {
+    pub(super) fn callees<'a>(&'a self, functions: Linkage<'a>) -> Vec<KnownCallee<'a>> {
         let callee = |gathered: &'a Gathered<B>| {
             let Gathered { function, cell, body, sites } = gathered;
             let source = body.source(0, functions, sites.as_ref());
-            Callee { cell: *cell, function: *function, unit: body.unit().addr() as u64, source }
+            KnownCallee { cell: *cell, function: *function, unit: body.unit().addr() as u64, source }
         };
         self.0.iter().map(callee).collect()
     }

@@ -25,6 +25,11 @@ impl MemoryRegion {
         MemoryRegion(number)
     }
 
+    /// The region of this number, if there is one.
+    pub fn find(number: u32) -> Option<MemoryRegion> {
+        (1..=Self::MAX as u32).contains(&number).then_some(MemoryRegion(number as u8))
+    }
+
     /// Its number; zero for [`MemoryRegion::ANY`].
     pub const fn number(self) -> u8 {
         self.0

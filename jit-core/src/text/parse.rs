@@ -268,19 +268,15 @@ impl GraphParser {
     fn part(&self, parts: &mut Parts, op: Op, sig: Sig, word: &str) -> Parsed<()> {
         if let Some(origin) = word.strip_prefix('@') {
             parts.origin = number(origin, "", "a bytecode's number")?;
-        } else if is_inlined(word) {
-            // The graph that is made has no inlined functions: all belongs to the bytecode that calls them.
+        } else if is_inlined(word) { // The new graph has no inlined functions.
         } else if self.graph.vocab.info(op).props.contains(Props::ACCESS) && word == "pure" {
             parts.imm = Some(Access::Pure.bits());
         } else if let Some(code) = word.strip_prefix("within:") {
             parts.imm = Some(Access::Within(number(code, "", "a trap's code")?).bits());
         } else if let Some(region) = word.strip_prefix("in:") {
             let region = number(region, "", "a region's number")?;
-            if !(1..=MemoryRegion::MAX as u32).contains(&region) {
-                return Err(format!("there is no region {region}"));
-            }
-            let access = parts.imm.unwrap_or(0);
-            parts.imm = Some(access | MemoryRegion::of_number(region as u8).bits());
+            let known = MemoryRegion::find(region).ok_or_else(|| format!("there is no region {region}"))?;
+            parts.imm = Some(parts.imm.unwrap_or(0) | known.bits());
         } else if word.starts_with('v') {
             parts.inputs.push(node(word)?);
         } else if word.starts_with("slot") && self.graph.has_state(op) {

@@ -12,7 +12,7 @@ use azulejo::x64::call::{CallCell, Host, HostFunctions, Outcome, UnresolvedCall}
 use azulejo_code::Machine;
 use azulejo_code::emit::Backend;
 use azulejo_code::status::RawStatus;
-use azulejo_core::pass::build::{self, Callee, CellTable};
+use azulejo_core::pass::build::{self, CellTable, KnownCallee};
 use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 
@@ -152,8 +152,8 @@ pub fn links<M: Backend>() -> build::Linkage<'static> {
 }
 
 /// The functions as compilers inline them, which know them by these cells. With guards, accesses may fault.
-pub(crate) fn callees(functions: build::Linkage<'static>, guards: bool) -> &'static [Callee<'static>] {
-    type Known = ((*const u64, bool), &'static [Callee<'static>]);
+pub(crate) fn callees(functions: build::Linkage<'static>, guards: bool) -> &'static [KnownCallee<'static>] {
+    type Known = ((*const u64, bool), &'static [KnownCallee<'static>]);
     thread_local! {
         static CALLEES: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
     }
@@ -162,14 +162,14 @@ pub(crate) fn callees(functions: build::Linkage<'static>, guards: bool) -> &'sta
         if let Some((_, callees)) = all.iter().find(|(known, _)| *known == key) {
             return *callees;
         }
-        let callee = |(function, cell): (usize, &u64)| Callee {
+        let callee = |(function, cell): (usize, &u64)| KnownCallee {
             cell: *cell,
             function: function as u32,
             unit: unit().addr() as u64,
             source: LIBRARY.0[function].source(guards, functions),
         };
-        let callees: Vec<Callee<'static>> = functions.cells.iter().enumerate().map(callee).collect();
-        let callees: &'static [Callee<'static>] = callees.leak();
+        let callees: Vec<KnownCallee<'static>> = functions.cells.iter().enumerate().map(callee).collect();
+        let callees: &'static [KnownCallee<'static>] = callees.leak();
         all.push((key, callees));
         callees
     })

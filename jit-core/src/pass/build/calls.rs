@@ -33,12 +33,12 @@ pub(super) enum CalleeAt {
 
 /// What stands in a template where control comes without its slow path, and where it comes only by that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct QuickAndSlow {
     pub(super) quick: bool,
     pub(super) slow: bool,
 }
 
-impl Parts {
+impl QuickAndSlow {
     /// Whether it stands in what is left of the template.
     pub(super) fn remains(self, lacks_slow_path: bool) -> bool {
         self.quick || self.slow && !lacks_slow_path
@@ -69,8 +69,8 @@ fn each_step(template: &Template, mut look: impl FnMut(usize, &Step, bool)) {
     }
 }
 
-fn parts_with(template: &Template, is_it: impl Fn(&Step) -> bool) -> Parts {
-    let mut parts = Parts::default();
+fn parts_with(template: &Template, is_it: impl Fn(&Step) -> bool) -> QuickAndSlow {
+    let mut parts = QuickAndSlow::default();
     each_step(template, |_, step, quick| {
         let part = if quick { &mut parts.quick } else { &mut parts.slow };
         *part |= is_it(step);
@@ -79,7 +79,7 @@ fn parts_with(template: &Template, is_it: impl Fn(&Step) -> bool) -> Parts {
 }
 
 /// Where other code may see the VM registers in their slots.
-pub(super) fn observing(template: &Template) -> Parts {
+pub(super) fn observing(template: &Template) -> QuickAndSlow {
     parts_with(template, observes)
 }
 
@@ -93,14 +93,14 @@ fn observes(step: &Step) -> bool {
 }
 
 /// Where a template needs a frame in memory, or ends its function in a way that is not inlined.
-pub(super) fn refused(template: &Template, opcode: &OpcodeInfo) -> Parts {
+pub(super) fn refused(template: &Template, opcode: &OpcodeInfo) -> QuickAndSlow {
     let is_written = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut);
     let parts = parts_with(template, |step| {
         let is_bad =
             matches!(step, Step::Window { .. } | Step::Tail { .. } | Step::Show { .. } | Step::Frames);
         is_bad || observes(step)
     });
-    Parts { quick: parts.quick || is_written, ..parts }
+    QuickAndSlow { quick: parts.quick || is_written, ..parts }
 }
 
 /// The calls of a template that can be inlined.

@@ -4,7 +4,7 @@
 //! operand stack are the numbers of their slots.
 
 use super::FunctionSource;
-use super::inline::Plan;
+use super::inline::InlinePlan;
 use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 
 /// The decoded bytecode. An operand that names a VM register or an operand stack slot is its number.
@@ -14,7 +14,7 @@ pub(super) struct Decoded {
     bytecodes: Vec<(u32, u32)>,
     operands: Vec<Raw>,
     /// What is inlined. It is decided before any bytecode is added.
-    pub(super) plan: Plan,
+    pub(super) plan: InlinePlan,
 }
 
 impl Decoded {

@@ -2,13 +2,13 @@
 //!
 //! In: a function, and other functions that it may call. Out: one list of bytecodes, in which those of a callee follow the call, and those
 //! of a function that is inlined there again follow that call. A place in this list stands for a bytecode in all that `build` does.
-//! So liveness, loops, guards and exits know nothing of inlined functions; they only ask which [place follows](Plan::next), and whose
+//! So liveness, loops, guards and exits know nothing of inlined functions; they only ask which [place follows](InlinePlan::next), and whose
 //! bytecode one is. Each inlined call has registers of its own, behind those of all others.
 //!
 //! A callee needs no frame: all its registers are values, so what has to be in memory is not inlined. It must be small, the smaller the
 //! deeper it is, and no function is inlined in itself more than once.
 
-use super::calls::{CallSite, CalleeAt, Parts, call_sites, observing, refused};
+use super::calls::{CallSite, CalleeAt, QuickAndSlow, call_sites, observing, refused};
 use super::decode::name_stack_slots;
 use super::invoke::MAX_ARGUMENTS;
 use super::{FunctionSource, Linkage};
@@ -30,7 +30,7 @@ const MOST_SLOTS: u32 = 400;
 
 /// A function that may be inlined in another one.
 #[derive(Clone, Copy)]
-pub struct Callee<'a> {
+pub struct KnownCallee<'a> {
     /// The address of its call cell.
     pub cell: u64,
     /// Its number.
@@ -41,9 +41,9 @@ pub struct Callee<'a> {
     pub source: FunctionSource<'a>,
 }
 
-impl fmt::Debug for Callee<'_> {
+impl fmt::Debug for KnownCallee<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Callee").field("function", &self.function).finish_non_exhaustive()
+        f.debug_struct("KnownCallee").field("function", &self.function).finish_non_exhaustive()
     }
 }
 
@@ -89,7 +89,7 @@ struct PlannedCall {
 
 /// The calls that are inlined. Empty if there are none.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct InlinePlan {
     pub(super) inlining: Inlining,
     /// By frame.
     calls: Vec<PlannedCall>,
@@ -107,7 +107,7 @@ pub(super) struct Plan {
     n_inlined: usize,
 }
 
-impl Plan {
+impl InlinePlan {
     /// Decides what is inlined in a function.
     pub(super) fn make(&mut self, source: &FunctionSource<'_>, is_allowed: bool) {
         self.clear();
@@ -186,7 +186,8 @@ impl Plan {
             let Some(callee) = self.choose(source, owner, place, &site, &raws) else { continue };
             let child = self.calls.len() as u32;
             let InlinedFrame { first_register, .. } = self.inlining.frames[frame as usize];
-            let Callee { function, cell, source: FunctionSource { slots, .. }, .. } = source.callees[callee];
+            let KnownCallee { function, cell, source: FunctionSource { slots, .. }, .. } =
+                source.callees[callee];
             let new = InlinedFrame {
                 function,
                 cell,
@@ -341,7 +342,7 @@ impl Plan {
     }
 
     /// The callee of an inlined call.
-    pub(super) fn callee<'s>(&self, source: &'s FunctionSource<'_>, call: u32) -> &'s Callee<'s> {
+    pub(super) fn callee<'s>(&self, source: &'s FunctionSource<'_>, call: u32) -> &'s KnownCallee<'s> {
         &source.callees[self.calls[call as usize].callee as usize]
     }
 
@@ -399,7 +400,7 @@ fn can_be_inlined(source: &FunctionSource<'_>) -> bool {
         let info = &source.opcodes[opcode];
         let is_long = core::iter::zip(info.operands, raws)
             .any(|(info, raw)| info.kind == OperandKind::Regs && run_of(raw).len() > MAX_ARGUMENTS);
-        let bad: Parts = refused(source.templates[opcode], info);
+        let bad: QuickAndSlow = refused(source.templates[opcode], info);
         !is_long && !bad.remains(lacks_slow_path(source, at))
     })
 }

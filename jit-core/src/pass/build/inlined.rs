@@ -6,7 +6,7 @@
 
 use super::cursor::Cursor;
 use super::values::{Needs, ValueOperands};
-use super::{Callee, FunctionScratch};
+use super::{FunctionScratch, KnownCallee};
 use crate::ir::index::Node;
 use crate::ir::state::StateRegister;
 
@@ -21,7 +21,7 @@ impl ValueOperands<'_> {
     pub(super) fn give_arguments(&mut self, cursor: &mut Cursor<'_>, call: u32, args: &[Node]) {
         let plan = &self.scratch.code.plan;
         let (to, registers) = (plan.first(call), plan.registers(call));
-        let Callee { source: callee, .. } = *plan.callee(self.source, call);
+        let KnownCallee { source: callee, .. } = *plan.callee(self.source, call);
         let most = callee.most_arguments();
         for register in registers.clone() {
             if !self.scratch.liveness.is_needed(register, to) {

@@ -46,7 +46,7 @@ mod stencil;
 mod values;
 
 pub use call_entry::CallEntry;
-pub use inline::{Callee, callees, may_be_inlined};
+pub use inline::{KnownCallee, callees, may_be_inlined};
 pub use interpreted::{InterpretRequest, interpreted};
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS};
 pub use roots::{Roots, roots};
@@ -135,7 +135,7 @@ pub struct FunctionSource<'a> {
     /// nobody reads have no value.
     pub call_entry: Option<CallEntry>,
     /// Other functions, which may be inlined where this one or they call them.
-    pub callees: &'a [Callee<'a>],
+    pub callees: &'a [KnownCallee<'a>],
 }
 
 impl FunctionSource<'_> {
