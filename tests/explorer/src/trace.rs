@@ -111,6 +111,25 @@ impl Trace {
         self.last("live").iter().filter_map(vregs).collect()
     }
 
+    /// The bytecodes of the block parameters that are in these virtual registers.
+    pub fn param_origins(&self, vregs: &[u32]) -> BTreeSet<u32> {
+        let block = |line: &String| marked(line, 'b').filter(|_| line.starts_with('b'));
+        let (mut current, mut params) = (None, BTreeMap::<u32, Vec<Option<u32>>>::new());
+        for line in self.last("place") {
+            current = block(line).or(current);
+            if let Some(block) = current.filter(|_| line.contains(" = param.")) {
+                params.entry(block).or_default().push(marked(line, '@'));
+            }
+        }
+        let in_registers = self.last("tile").iter().filter_map(|line| {
+            let (_, names) = line.split_once(" (").filter(|_| line.starts_with('b'))?;
+            let names = names.split(')').next()?.split(' ').map(|name| marked(name, 'r'));
+            Some(names.zip(params.get(&block(line)?)?.clone()).collect::<Vec<_>>())
+        });
+        let found = in_registers.flatten().filter(|(vreg, _)| vreg.is_some_and(|vreg| vregs.contains(&vreg)));
+        found.filter_map(|(_, origin)| origin).collect()
+    }
+
     /// The live ranges that contain one of these virtual registers, each named by the first virtual register in it.
     pub fn ranges_of(&self, vregs: &[u32]) -> BTreeSet<String> {
         let ranges = self.ranges();

@@ -307,6 +307,7 @@ fn a_range_lights_up_who_writes_and_reads_it() {
         assert_eq!(numbers(&browser, "tile", ".linked"), writers, "{name}");
         assert_eq!(numbers(&browser, "tile", ".soft"), &readers - &writers, "{name}");
         let origins = set(writers.iter().map(|number| insts[number].origin));
+        let origins = &origins | &trace.param_origins(&range);
         assert_eq!(numbers(&browser, "byte", ".linked"), origins, "{name}");
         seen.insert(name);
     }
