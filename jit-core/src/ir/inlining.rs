@@ -90,7 +90,11 @@ impl Inlining {
     }
 
     /// The bytecode of the function itself that a place belongs to: that of the call, if it is in an inlined function.
+    #[inline]
     pub fn outermost(&self, place: u32) -> u32 {
+        if self.is_empty() {
+            return place;
+        }
         let (frame, at) = self.place(place);
         self.around(frame).last().map_or(at, |outermost| outermost.call)
     }

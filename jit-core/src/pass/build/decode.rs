@@ -23,9 +23,14 @@ impl Decoded {
         self.operands.clear();
     }
 
-    /// Adds the next bytecode; returns its operands.
+    /// Adds the next bytecode; returns its operands, and the list that its labels are in.
     #[inline]
-    pub(super) fn push(&mut self, source: &FunctionSource<'_>, opcode: usize, raws: &[Raw]) -> &[Raw] {
+    pub(super) fn push<'a>(
+        &'a mut self,
+        source: &'a FunctionSource<'_>,
+        opcode: usize,
+        raws: &[Raw],
+    ) -> (&'a [Raw], &'a [u32]) {
         let at = self.bytecodes.len();
         let first = self.operands.len();
         self.bytecodes.push((opcode as u32, first as u32));
@@ -38,7 +43,7 @@ impl Decoded {
         if !self.plan.is_empty() {
             self.plan.translate(at, infos, &mut self.operands[first..]);
         }
-        &self.operands[first..]
+        (&self.operands[first..], self.plan.labels(source))
     }
 
     /// The number of bytecodes.
@@ -60,6 +65,7 @@ impl Decoded {
     }
 
     /// The jump targets of a bytecode.
+    #[inline]
     pub(super) fn targets<'a>(
         &'a self,
         source: &'a FunctionSource<'_>,

@@ -68,9 +68,8 @@ fn scan_bytecode(scratch: &mut FunctionScratch, source: &FunctionSource<'_>, gra
     let (owner, of_owner) = code.plan.owner(source, at);
     let (opcode, raw) = owner.code.get(of_owner);
     let operands = source.opcodes[opcode].operands;
-    code.push(source, opcode, &raw[..operands.len()]);
-    let labels = code.plan.labels(source);
-    for (info, &raw) in core::iter::zip(operands, code.operands(at)) {
+    let (raws, labels) = code.push(source, opcode, &raw[..operands.len()]);
+    for (info, &raw) in core::iter::zip(operands, raws) {
         let ty = || info.scalar.map_or(Type::I64, |scalar| scalar.ty());
         match info.kind {
             OperandKind::In | OperandKind::Pop => registers.note(raw as u32, ty(), false),
@@ -91,6 +90,9 @@ fn scan_bytecode(scratch: &mut FunctionScratch, source: &FunctionSource<'_>, gra
 /// Makes blocks start where inlined functions do, and where control goes on behind them.
 fn lead_inlined(scratch: &mut FunctionScratch, graph: &mut Graph) {
     let FunctionScratch { code, leaders, .. } = scratch;
+    if code.plan.is_empty() {
+        return;
+    }
     for at in 0..leaders.len() {
         for call in code.plan.calls(at) {
             for to in [code.plan.first(call), code.plan.way_back(call).0] {
@@ -154,6 +156,7 @@ impl Linker<'_, ValueOperands<'_>> {
         debug_assert!(!self.cursor.is_reached(), "verified code does not fall off its end");
     }
 
+    #[inline]
     fn link_bytecode(&mut self) {
         let source = self.operands.source;
         let at = self.cursor.at as usize;
@@ -198,6 +201,7 @@ impl ValueOperands<'_> {
     }
 
     /// Starts a block at a jump target.
+    #[inline]
     fn enter_leader(&mut self, cursor: &mut Cursor<'_>) {
         let at = cursor.at as usize;
         let leader = self.scratch.leaders[at];
@@ -232,19 +236,22 @@ impl ValueOperands<'_> {
     }
 
     /// Whether a program may be stopped here: at loop heads, and at the function's start if the program runs on fuel.
+    #[inline]
     fn is_polled(&self, at: usize) -> bool {
-        let (frame, of_owner) = self.scratch.code.plan.inlining.place(at as u32);
-        let is_called = of_owner == 0 && (frame > 0 || self.source.entry == 0);
-        let is_start = is_called && self.source.functions.fuel.is_some();
+        let starts = || {
+            let (frame, of_owner) = self.scratch.code.plan.inlining.place(at as u32);
+            of_owner == 0 && (frame > 0 || self.source.entry == 0)
+        };
+        let is_start = self.source.functions.fuel.is_some() && starts();
         is_start || self.scratch.is_head(self.source, at)
     }
 
     /// Continues at the next bytecode, if control reaches the template's end or has jumped there.
+    #[inline]
     fn finish_bytecode(&mut self, cursor: &mut Cursor<'_>) {
         let plan = &self.scratch.code.plan;
-        let is_followed = plan.calls(cursor.at as usize).next().is_none();
         let at = plan.next(cursor.at as usize);
-        if cursor.is_reached() && !is_followed && !self.next.is_some() {
+        if cursor.is_reached() && plan.has_calls(cursor.at as usize) && !self.next.is_some() {
             // The bytecodes of an inlined function stand in between.
             self.next = self.scratch.leaders[at];
         }
@@ -268,6 +275,7 @@ impl ValueOperands<'_> {
     }
 
     /// Seals the loops whose last back edge is this bytecode's.
+    #[inline]
     fn seal_loops(&mut self, cursor: &mut Cursor<'_>) {
         let at = cursor.at as usize;
         let FunctionScratch { code, liveness, registers, leaders, last_jump, .. } = &mut *self.scratch;

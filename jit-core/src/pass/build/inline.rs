@@ -320,6 +320,12 @@ impl InlinePlan {
         places.get(at as usize + 1).map_or(self.inlining.places.len(), |place| *place as usize)
     }
 
+    /// Whether a place makes calls that are inlined.
+    #[inline(always)]
+    pub(super) fn has_calls(&self, place: usize) -> bool {
+        !self.is_empty() && self.first_call[place] > 0
+    }
+
     /// The inlined calls that a place makes.
     #[inline(always)]
     pub(super) fn calls(&self, place: usize) -> impl Iterator<Item = u32> + use<'_> {
@@ -332,7 +338,11 @@ impl InlinePlan {
     }
 
     /// The inlined call that a step of a place's template makes.
+    #[inline]
     pub(super) fn call_of(&self, place: usize, step: usize) -> Option<u32> {
+        if self.is_empty() {
+            return None;
+        }
         self.calls(place).find(|call| self.calls[*call as usize].step as usize == step)
     }
 

@@ -34,6 +34,7 @@ impl ValueOperands<'_> {
     }
 
     /// With chaos, may add an exit before the next bytecode.
+    #[inline]
     pub(super) fn leave_by_chance(&mut self, cursor: &mut Cursor<'_>) {
         if !self.chaos.one_in(RARITY) {
             return;

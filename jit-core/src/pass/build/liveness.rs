@@ -227,6 +227,7 @@ impl Liveness {
     }
 
     /// Finds the registers that may have to be carried between the blocks of a bytecode's template.
+    #[inline]
     pub(super) fn find_within(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize) {
         let access = self.access[code.opcode(at)];
         let Liveness { within, needed, writes, number, .. } = self;
@@ -289,7 +290,7 @@ impl Liveness {
                     sets.add();
                 }
             }
-            starts = access.is_split || code.plan.calls(at).next().is_some();
+            starts = access.is_split || code.plan.has_calls(at);
             // The operands of unreachable bytecode may name no registers.
             if !code.plan.is_unreached(source, at) {
                 self.add(source, code, at, access);
