@@ -1,4 +1,5 @@
-//! Functions that are removed: calls of them fail, running ones continue to their end, and their memory is freed.
+//! Functions that are removed: calls of them fail, running ones continue to their end, and their memory is freed. And functions that
+//! others define while they run.
 
 use azulejo::prelude::*;
 use std::cell::RefCell;
@@ -37,6 +38,10 @@ enum Op {
     Remove {
         f: In<u32>,
     },
+    /// Defines a function that doubles, and gives its number.
+    Define {
+        dst: Out<u32>,
+    },
     Leave,
     Return {
         a: In<i64>,
@@ -47,6 +52,11 @@ fn remove(number: u32) {
     let engine = ENGINE.with_borrow(Weak::upgrade).expect("it is there");
     let function = FUNCTIONS.with_borrow(|functions| functions[number as usize]);
     engine.remove(function).expect("it is there");
+}
+
+fn define_double() -> u32 {
+    let engine = ENGINE.with_borrow(Weak::upgrade).expect("it is there");
+    double(&engine).number()
 }
 
 thread_local! {
@@ -60,6 +70,7 @@ template! {
     Op::CallAny => (invoke $f (arglist $a) i64)
     Op::Tail    => (tail $f (arglist $a))
     Op::Remove  => (callv remove (arglist (carg $f u32)))
+    Op::Define  => (call define_double (arglist) u32)
     Op::Leave   => (exit)
     Op::Return  => (return $a)
 }
@@ -131,6 +142,31 @@ fn who_calls_a_function_that_was_removed_is_told() {
         // The number is not reused.
         assert_eq!(run(double(&engine)), Ok(42), "{name}");
         assert_eq!(run(f), Err(Error::Removed), "{name}");
+    }
+}
+
+/// A function defines another one and calls it, after an outermost call, a call, a tail call, and a hundred of these.
+#[test]
+fn a_function_that_runs_may_define_others() {
+    for (name, engine) in engines() {
+        ENGINE.set(Rc::downgrade(&engine));
+        let returns = Op::Return { a: 0.into() };
+        let defines = vec![
+            Op::Define { dst: 1.into() },
+            Op::CallAny { dst: 0.into(), f: 1.into(), a: 0.into() },
+            returns,
+        ];
+        let defines = define(&engine, defines, 2);
+        let f = Imm(defines.number());
+        let call = define(&engine, vec![Op::Call { dst: 0.into(), f, a: 0.into() }, returns], 1);
+        let tail = |f: FunctionId| define(&engine, vec![Op::Tail { f: Imm(f.number()), a: 0.into() }], 1);
+        let once = tail(defines);
+        let callers = [defines, call, once, (1..100).fold(once, |last, _| tail(last))];
+        let before = engine.stats().functions;
+        for function in (0..30).flat_map(|_| callers) {
+            assert_eq!(engine.call::<_, i64>(function, &mut (), (21i64,)), Ok(42), "{name}");
+        }
+        assert_eq!(engine.stats().functions - before, 30 * callers.len(), "{name}");
     }
 }
 

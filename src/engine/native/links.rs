@@ -189,7 +189,8 @@ impl Links {
     ///
     /// As for [`call`](Links::call), and there must be a pending tail call.
     pub(crate) unsafe fn call_next(links: &RefCell<Links>, context: *mut ()) -> Option<Result<u64, Trap>> {
-        let host: *const Host = &raw const *links.borrow().host;
+        // Not `&raw const *`: that would borrow the links until the call ends.
+        let host: *const Host = Arc::as_ptr(&links.borrow().host);
         // SAFETY: the host does not move, and the caller promises the rest. The callee has read its arguments before it
         // makes a tail call itself.
         let Outcome { value, trap } = unsafe {
