@@ -14,6 +14,7 @@
 //! register of its caller that gets its result plus one, times eight, plus the type that the result is read as (or zero), the bytecode where it goes on, and its registers as above. These frames
 //! are in no memory. They are kept for the thread until somebody [takes](take_inlined) them.
 
+use azulejo_core::ir::inlining::{LeftFrame, LeftFrames};
 use azulejo_core::ir::state::{Boxes, StateRegister};
 use azulejo_core::ir::status::Left;
 use azulejo_core::vocab::Type;
@@ -57,30 +58,6 @@ pub struct Exited {
     pub status: u64,
     /// The first value: the frame's address, or else the context.
     pub first: u64,
-}
-
-/// A frame of an inlined function that control has left in its middle.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LeftFrame {
-    /// The number of the function.
-    pub function: u32,
-    /// The bytecode of its caller that has called it.
-    pub call: u32,
-    /// The VM register of its caller that gets its result, if one does, and the type that the result is read as.
-    pub result: Option<(u32, Type)>,
-    /// The bytecode where it goes on.
-    pub at: u32,
-    /// The VM registers that are alive, and their contents. All others are zero.
-    pub registers: Vec<(u32, u64)>,
-}
-
-/// The frames of inlined functions that control has left, from the outermost to the innermost.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LeftFrames {
-    /// The frames.
-    pub frames: Vec<LeftFrame>,
-    /// Whether the innermost lacked a slow path.
-    pub is_miss: bool,
 }
 
 thread_local! {

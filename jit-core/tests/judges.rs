@@ -107,7 +107,6 @@ const STATES: [Damage<Graph>; 5] = [
             slots: 3,
             caller: 0,
             call: 0,
-            next: 1,
             result: None,
         };
         // Control goes on in the first of two calls, with a register of the second.

@@ -64,12 +64,11 @@ impl<B: Bytecode> Engine<B> {
             let compiler = self.backend.borrow().compiler_beside();
             *worker = compiler.and_then(|compiler| Worker::start(compiler, self.inside.clone()));
         }
-        let inlinable = self.inlinable(function);
+        let input = self.optimizer_input(function);
         let links = self.links.borrow();
         let body = function.body().clone();
         let request = Request { function: function.number(), generation: body.generation(), purpose };
-        let sites = body.snapshot();
-        let job = Job { request, body, functions: links.shared(), sites, inlinable };
+        let job = Job { request, body, functions: links.shared(), input };
         let taken = worker.as_ref().and_then(|worker| worker.hand_over(job));
         if taken == Some(true) {
             function.tier.begin();

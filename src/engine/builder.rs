@@ -7,7 +7,7 @@ use super::background::Background;
 use super::frame_stacks::FrameStacks;
 use super::frames::ShownList;
 use super::fuel::Tank;
-use super::inlining::callers;
+use super::inlining::Inlining;
 use super::interpreter::Interpreting;
 use super::native::{self, Backend};
 use super::resolve::links;
@@ -579,7 +579,7 @@ impl Builder {
             many_retired: Cell::new(0),
             calls: Cell::new(0),
             tiers: self.tiers,
-            callers: if self.inlining { callers::<B>() } else { Box::default() },
+            inlining: Inlining::new(self.inlining),
             interpreter: Cell::new(Interpreting::Unknown),
             inside,
             counts: Counts::new(B::OPCODES.len()),

@@ -11,7 +11,6 @@ use super::{Engine, FunctionId, running, stack};
 use crate::Error;
 use crate::inside::{Form, Watch};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::build::FunctionSource;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -148,14 +147,10 @@ impl<B: Bytecode> Engine<B> {
                 }
             }
             Tier::Optimizer if !function.code.has_optimized(at) => {
-                let inlinable = self.inlinable(function);
                 let code = self.watched(function, Form::Optimizer(at), |watch| {
-                    let links = self.links.borrow();
-                    let sites = function.body().snapshot();
-                    let callees = inlinable.callees(links.functions());
-                    let source = function.body().source(at, links.functions(), sites.as_ref());
-                    let source = FunctionSource { callees: &callees, ..source };
-                    self.backend.borrow_mut().compile(&source, watch)
+                    self.with_source(function, at, |source, _| {
+                        self.backend.borrow_mut().compile(source, watch)
+                    })
                 })?;
                 self.install(function, at, code);
             }

@@ -5,12 +5,13 @@
 //! in did not cost any room before; so calls that nest too deep may fail here.
 
 use super::function::Function;
-use super::native::{LeftFrame, LeftFrames, take_inlined};
+use super::native::take_inlined;
 use super::run::{End, Resume, as_trap};
 use super::tiers::Tier;
 use super::{Engine, FunctionId};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::ir::inlining::{LeftFrame, LeftFrames};
 
 impl<B: Bytecode> Engine<B> {
     /// Runs the inlined functions that control has left, and stores the result of the outermost in the slots of the function that calls
@@ -89,13 +90,8 @@ impl<B: Bytecode> Engine<B> {
 
     /// The innermost of these frames has failed: so do its callers.
     fn fail_callers(&self, function: &Function<B>, frames: &[LeftFrame], error: &Error) -> Error {
-        let trap = as_trap(error);
-        for (number, left) in frames.iter().enumerate().rev() {
-            match number.checked_sub(1) {
-                Some(caller) => self.note(frames[caller].function, left.call),
-                None => return self.failed(function, trap, left.call),
-            }
-        }
-        *error
+        let called = std::iter::zip(frames, &frames[1..]);
+        called.rev().for_each(|(caller, left)| self.note(caller.function, left.call));
+        self.failed(function, as_trap(error), frames[0].call)
     }
 }

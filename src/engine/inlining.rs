@@ -1,17 +1,18 @@
 //! Inlining: which functions the optimizer may put into the code of another one, and what becomes of that code.
 //!
-//! In: a function that is to be compiled. Out: [`Inlinable`], all that the compiler may inline with what it needs of each, gathered on the
-//! engine's thread; it decides by itself. Each function keeps the list of those that its code may contain. When one of them is removed,
-//! or what its sites have learned is forgotten, that code is discarded. What else changes is noticed by the code itself, which is left then.
+//! In: a function that is to be compiled. Out: [`OptimizerInput`], what its sites have learned, and all that the compiler may inline with what
+//! it needs of each, gathered on the engine's thread; the compiler decides by itself. Each function keeps the list of those whose code may contain it. When it is
+//! removed, or what its sites have learned is forgotten, that code is discarded. What else changes is noticed by the code itself, which is left then.
 
 use super::Engine;
 use super::code::Surplus;
 use super::function::{Body, Function};
+use super::native::Links;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites::SiteSnapshot;
-use azulejo_core::ir::template::Step;
+use azulejo_core::ir::template::{Step, Template};
 use azulejo_core::pass::build::{self, FunctionSource, KnownCallee, Linkage};
-use std::rc::Rc;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// How many functions are gathered for one compilation.
@@ -27,51 +28,93 @@ struct Gathered<B: Bytecode> {
     sites: Option<SiteSnapshot>,
 }
 
-/// The functions that may be inlined in one, on any thread.
-pub(super) struct Inlinable<B: Bytecode>(Vec<Gathered<B>>);
+/// What the optimizer reads of a function beside its bytecode, on any thread.
+pub(super) struct OptimizerInput<B: Bytecode> {
+    /// What its sites have learned.
+    sites: Option<SiteSnapshot>,
+    /// The functions that may be inlined in it.
+    inlinable: Vec<Gathered<B>>,
+}
 
-impl<B: Bytecode> Inlinable<B> {
-    /// The functions as the compiler takes them.
-    pub(super) fn callees<'a>(&'a self, functions: Linkage<'a>) -> Vec<KnownCallee<'a>> {
-        let callee = |gathered: &'a Gathered<B>| {
-            let Gathered { function, cell, body, sites } = gathered;
+impl<B: Bytecode> OptimizerInput<B> {
+    /// Gives the function to a compiler, to start at a bytecode.
+    pub(super) fn with_source<T>(
+        &self,
+        body: &Body<B>,
+        at: u32,
+        functions: Linkage<'_>,
+        compile: impl FnOnce(&FunctionSource<'_>) -> T,
+    ) -> T {
+        let mut callees = Vec::with_capacity(self.inlinable.len());
+        for &Gathered { function, cell, ref body, ref sites } in &self.inlinable {
             let source = body.source(0, functions, sites.as_ref());
-            KnownCallee { cell: *cell, function: *function, unit: body.unit().addr() as u64, source }
-        };
-        self.0.iter().map(callee).collect()
+            callees.push(KnownCallee { cell, function, unit: body.unit().addr() as u64, source });
+        }
+        compile(&FunctionSource { callees: &callees, ..body.source(at, functions, self.sites.as_ref()) })
     }
 }
 
-/// For each opcode, whether its template calls a function of bytecode in a way that can be inlined.
-pub(super) fn callers<B: Bytecode>() -> Box<[bool]> {
-    let calls = |step: &Step| matches!(step, Step::Invoke { .. });
-    B::templates().iter().map(|template| template.steps.iter().any(calls)).collect()
+/// Whether functions are inlined, and where.
+pub(super) struct Inlining {
+    is_on: bool,
+    /// For each opcode, whether its template calls functions of bytecode. Found out when the first function is compiled.
+    callers: OnceCell<Box<[bool]>>,
+}
+
+impl Inlining {
+    pub(super) fn new(is_on: bool) -> Inlining {
+        Inlining { is_on, callers: OnceCell::new() }
+    }
+
+    /// Whether some bytecode of a function calls functions that might be inlined.
+    fn calls<B: Bytecode>(&self, body: &Body<B>) -> bool {
+        let is_call = |step: &Step| matches!(step, Step::Invoke { .. });
+        let calls = |template: &&'static Template| template.steps.iter().any(is_call);
+        let callers = || B::templates().iter().map(calls).collect();
+        self.is_on && body.ops().iter().any(|op| self.callers.get_or_init(callers)[op.opcode()])
+    }
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// Gathers the functions that may be inlined in one.
-    pub(super) fn inlinable(&self, function: &Function<B>) -> Inlinable<B> {
-        let mut found = Inlinable(Vec::new());
-        let calls = |body: &Body<B>| body.ops().iter().any(|op| self.callers[op.opcode()]);
-        if self.callers.is_empty() || !calls(function.body()) {
-            return found;
-        }
-        let sites = function.body().snapshot();
-        self.gather(function.body(), sites.as_ref(), &mut found.0);
-        let mut next = 0;
-        while let Some(Gathered { body, sites, .. }) = found.0.get(next) {
-            next += 1;
-            if calls(body) {
-                let (body, sites) = (body.clone(), sites.clone());
-                self.gather(&body, sites.as_ref(), &mut found.0);
-            }
-        }
-        function.inlined.borrow_mut().extend(found.0.iter().map(|gathered| gathered.function));
-        found
+    /// Gives a function to a compiler of this thread, to start at a bytecode, with what is known at this time. So whoever tries again
+    /// calls this again.
+    pub(super) fn with_source<T>(
+        &self,
+        function: &Function<B>,
+        at: u32,
+        compile: impl FnOnce(&FunctionSource<'_>, &Links) -> T,
+    ) -> T {
+        let input = self.optimizer_input(function);
+        let links = self.links.borrow();
+        input.with_source(function.body(), at, links.functions(), |source| compile(source, &links))
     }
 
-    /// Adds the functions that may be inlined where this one calls them.
-    fn gather(&self, body: &Body<B>, sites: Option<&SiteSnapshot>, found: &mut Vec<Gathered<B>>) {
+    /// Gathers what the optimizer reads of a function.
+    pub(super) fn optimizer_input(&self, function: &Function<B>) -> OptimizerInput<B> {
+        let sites = function.body().snapshot();
+        let mut inlinable = Vec::new();
+        if self.inlining.calls(function.body()) {
+            self.gather(function, function.body(), sites.as_ref(), &mut inlinable);
+            let mut next = 0;
+            while let Some(Gathered { body, sites, .. }) = inlinable.get(next) {
+                next += 1;
+                if self.inlining.calls(body) {
+                    let (body, sites) = (body.clone(), sites.clone());
+                    self.gather(function, &body, sites.as_ref(), &mut inlinable);
+                }
+            }
+        }
+        OptimizerInput { sites, inlinable }
+    }
+
+    /// Adds the functions that may be inlined in one where this body, its own or that of one of them, calls them.
+    fn gather(
+        &self,
+        caller: &Function<B>,
+        body: &Body<B>,
+        sites: Option<&SiteSnapshot>,
+        found: &mut Vec<Gathered<B>>,
+    ) {
         let mut links = self.links.borrow_mut();
         let cells = build::callees(&body.source(0, links.functions(), sites));
         for cell in cells {
@@ -80,11 +123,12 @@ impl<B: Bytecode> Engine<B> {
             }
             let Some(number) = links.function_at(cell) else { continue };
             let functions = self.functions.borrow();
-            let callee = functions.get(number as usize).and_then(Option::as_ref);
-            let Some(body) = callee.and_then(|callee| callee.made_body()) else { continue };
+            let Some(callee) = functions.get(number as usize).and_then(Option::as_ref) else { continue };
+            let Some(body) = callee.made_body() else { continue };
             let sites = body.snapshot();
             let source = body.source(0, links.functions(), sites.as_ref());
             if self.may_inline(body, &source) {
+                callee.inlined_in.borrow_mut().insert(caller.number());
                 found.push(Gathered { function: number, cell, body: body.clone(), sites });
             }
         }
@@ -101,17 +145,13 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Discards the optimizer's code in which a function may be inlined.
-    pub(super) fn discard_callers(&self, callee: u32) {
-        if self.callers.is_empty() {
-            return;
-        }
-        let functions = self.functions.borrow();
-        let contains = |function: &&Rc<Function<B>>| function.inlined.borrow().contains(&callee);
-        let found: Vec<Rc<Function<B>>> = functions.iter().flatten().filter(contains).cloned().collect();
-        drop(functions);
-        for function in found {
-            if function.is_optimized() || function.tier.is_in_progress() {
-                self.discard_optimized(&function);
+    pub(super) fn discard_callers(&self, callee: &Function<B>) {
+        for caller in callee.inlined_in.take() {
+            let caller = self.functions.borrow().get(caller as usize).cloned().flatten();
+            if let Some(caller) =
+                caller.filter(|caller| caller.is_optimized() || caller.tier.is_in_progress())
+            {
+                self.discard_optimized(&caller);
             }
         }
     }

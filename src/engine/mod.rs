@@ -140,8 +140,7 @@ pub struct Engine<B: Bytecode> {
     /// How many calls were made: the unit in which the age of code is measured.
     calls: Cell<u64>,
     tiers: Tiers,
-    /// For each opcode, whether calls of its template may be inlined. Empty if none are.
-    callers: Box<[bool]>,
+    inlining: inlining::Inlining,
     /// The observers of compilations.
     inside: Inside,
     /// Counters for [`Engine::stats`].

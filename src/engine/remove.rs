@@ -71,7 +71,7 @@ impl<B: Bytecode> Engine<B> {
         let _visit = self.visit();
         let known = self.known(function)?;
         self.discard_code(known);
-        self.discard_callers(known.number());
+        self.discard_callers(known);
         // Calls that still run it must not compile it again.
         known.tier.disable();
         self.removed.borrow_mut().extend(self.functions.borrow_mut()[function.0 as usize].take());

@@ -20,7 +20,6 @@ use azulejo_code::call::{
 };
 use azulejo_code::status::{RawStatus, Status};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::build::FunctionSource;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
@@ -268,16 +267,11 @@ impl<B: Bytecode> Engine<B> {
     }
 
     fn compile_for_calls_now(&self, function: &Function<B>, count: u32) {
-        let inlinable = self.inlinable(function);
         let code = self.watched(function, Form::CallEntry(count), |watch| {
-            let links = self.links.borrow();
-            let body = function.body();
-            let sites = body.snapshot();
-            let callees = inlinable.callees(links.functions());
-            let source = body.source(0, links.functions(), sites.as_ref());
-            let source = FunctionSource { callees: &callees, ..source };
-            let call = (count, body.unit(), links.cell(function.number()));
-            self.backend.borrow_mut().call_entry(&source, call, watch)
+            self.with_source(function, 0, |source, links| {
+                let call = (count, function.body().unit(), links.cell(function.number()));
+                self.backend.borrow_mut().call_entry(source, call, watch)
+            })
         });
         if let Ok(code) = code {
             self.install_for_calls(function, code);

@@ -9,7 +9,6 @@ use super::{Engine, FunctionId, running};
 use crate::Error;
 use crate::inside::{Form, Listing, Statistics, Watch};
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::pass::build::FunctionSource;
 
 impl<B: Bytecode> Engine<B> {
     /// Whether a function has machine code.
@@ -133,13 +132,7 @@ impl<B: Bytecode> Engine<B> {
         super::stack::demand_for_compiling()?;
         let subject = function.body().subject(Form::Optimizer(0), &**function.body());
         let mut watch = Watch::all(&subject);
-        let inlinable = self.inlinable(function);
-        let links = self.links.borrow();
-        let sites = function.body().snapshot();
-        let callees = inlinable.callees(links.functions());
-        let source = function.body().source(0, links.functions(), sites.as_ref());
-        let source = FunctionSource { callees: &callees, ..source };
-        self.backend.borrow_mut().compile(&source, &mut watch)?;
+        self.with_source(function, 0, |source, _| self.backend.borrow_mut().compile(source, &mut watch))?;
         Ok(watch.into_text())
     }
 

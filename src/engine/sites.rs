@@ -90,7 +90,7 @@ impl<B: Bytecode> Drop for ChangeOfCode<'_, B> {
             engine.discard_optimized(function);
         }
         if is_needed {
-            engine.discard_callers(function.number());
+            engine.discard_callers(function);
         }
     }
 }

@@ -6,15 +6,13 @@
 //! After a fork the child process has no such thread, and must not wait for the jobs that the thread was working on.
 
 use super::function::Body;
-use super::inlining::Inlinable;
+use super::inlining::OptimizerInput;
 use super::native::{Compiled, Compiler, Shared, watched};
 use crate::Error;
 use crate::inside::{self, Form, Inside, NothingLearned};
 use azulejo_code::call::CallCell;
 use azulejo_code::memory::fork;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::ir::sites::SiteSnapshot;
-use azulejo_core::pass::build::FunctionSource;
 use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
@@ -40,10 +38,8 @@ pub(super) struct Job<B: Bytecode> {
     pub(super) request: Request,
     pub(super) body: Arc<Body<B>>,
     pub(super) functions: Shared,
-    /// What the function's sites had learned when the job was queued.
-    pub(super) sites: Option<SiteSnapshot>,
-    /// The functions that may be inlined.
-    pub(super) inlinable: Inlinable<B>,
+    /// What was known when the job was queued.
+    pub(super) input: OptimizerInput<B>,
 }
 
 /// Identifies a job.
@@ -169,16 +165,16 @@ impl<B: Bytecode> Job<B> {
         };
         let subject = self.body.subject(form, &NothingLearned);
         let mut watch = inside.watch(&subject)?;
-        let (functions, sites) = (self.functions.functions(), self.sites.as_ref());
-        let callees = self.inlinable.callees(functions);
-        let source = |at| FunctionSource { callees: &callees, ..self.body.source(at, functions, sites) };
-        let result = watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
-            Purpose::Entry(at) => compiler.bytecode(&source(at), observer),
-            Purpose::Calls(arguments, cell) => {
-                // SAFETY: the engine that owns the call cell joins this thread before it is dropped.
-                let cell = unsafe { &*cell };
-                compiler.call_entry(&source(0), arguments, self.body.unit(), cell, observer)
-            }
+        let at = if let Purpose::Entry(at) = self.request.purpose { at } else { 0 };
+        let result = self.input.with_source(&self.body, at, self.functions.functions(), |source| {
+            watched(compiler, &mut watch, |compiler, observer| match self.request.purpose {
+                Purpose::Entry(_) => compiler.bytecode(source, observer),
+                Purpose::Calls(arguments, cell) => {
+                    // SAFETY: the engine that owns the call cell joins this thread before it is dropped.
+                    let cell = unsafe { &*cell };
+                    compiler.call_entry(source, arguments, self.body.unit(), cell, observer)
+                }
+            })
         });
         Ok((result, watch.record().clone()))
     }

@@ -6,9 +6,9 @@
 use super::assembler::Target;
 use super::leave::{hand_on, leave};
 use super::{Backend, Tile, slot_offset};
-use crate::exit::{FrameAt, Held, LeftFrame, Records};
+use crate::exit::{FrameAt, Held, Records};
 use azulejo_core::ir::assignment::Loc;
-use azulejo_core::ir::inlining::InlinedFrame;
+use azulejo_core::ir::inlining::{InlinedFrame, LeftFrame};
 use azulejo_core::ir::state::{SavedValue, StateRegister, TileState};
 use azulejo_core::ir::status::Left;
 
@@ -41,7 +41,7 @@ pub fn leave_with_state<M: Backend>(cx: &mut M, t: &Tile<'_, M>) {
         [outermost, ..] => {
             let values: Vec<(StateRegister, Held)> = values.collect();
             let n_own = values.partition_point(|(to, _)| to.register < outermost.first_register);
-            let status = Left::Inlined.word(outermost.next);
+            let status = Left::Inlined.word(outermost.call + 1);
             let record = records.add(status, frame, first, values[..n_own].iter().copied());
             add_inlined(records, to, &frames, &values[n_own..]);
             record
@@ -69,7 +69,7 @@ fn add_inlined(
     let inlined = frames.iter().enumerate().map(|(number, frame)| {
         let InlinedFrame { function, first_register, call, result, .. } = **frame;
         let around = number.checked_sub(1).map_or(0, |around| frames[around].first_register);
-        let at = frames.get(number + 1).map_or(to as u32, |inner| inner.next);
+        let at = frames.get(number + 1).map_or(to as u32, |inner| inner.call + 1);
         let result = result.map(|(register, ty)| (register - around, ty));
         let left = LeftFrame { function, call, result, at, registers: Vec::new() };
         let end = values.partition_point(|(to, _)| to.register < first_of(number + 1));

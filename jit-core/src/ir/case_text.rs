@@ -11,6 +11,14 @@ use core::fmt::{self, Debug, Formatter};
 /// At the address must be a case of the type that the function was made for.
 pub type WriteCase = unsafe fn(*const u8, &mut Formatter<'_>) -> fmt::Result;
 
+/// What stands for a case of which nothing is known.
+const MARK: &str = "…";
+
+/// Writes a mark in place of a case, of which there need not be any.
+pub(super) fn write_mark(_case: *const u8, f: &mut Formatter<'_>) -> fmt::Result {
+    f.write_str(MARK)
+}
+
 /// A case. The macros call `write` on a reference to it; then the trait is [`DebugCase`] if the type has [`Debug`], and else
 /// [`OpaqueCase`], which takes one reference more.
 #[derive(Debug)]
@@ -36,6 +44,6 @@ impl<T: Debug> DebugCase for CaseRef<'_, T> {
 
 impl<T> OpaqueCase for &CaseRef<'_, T> {
     fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
+        f.write_str(MARK)
     }
 }

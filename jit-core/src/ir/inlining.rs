@@ -21,10 +21,8 @@ pub struct InlinedFrame {
     pub slots: u32,
     /// The frame of the caller; 0 is that of the function itself.
     pub caller: u32,
-    /// The bytecode of the caller that makes the call.
+    /// The bytecode of the caller that makes the call. The caller goes on at the next one.
     pub call: u32,
-    /// The bytecode of the caller at which it goes on.
-    pub next: u32,
     /// The VM register that gets the result, if one does: its number among all, and the type that the result is read as.
     pub result: Option<(u32, Type)>,
 }
@@ -100,6 +98,30 @@ impl Inlining {
     }
 }
 
+/// A frame of an inlined function that control has left in its middle.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LeftFrame {
+    /// The number of the function.
+    pub function: u32,
+    /// The bytecode of its caller that has called it.
+    pub call: u32,
+    /// The VM register of its caller that gets its result, if one does, and the type that the result is read as.
+    pub result: Option<(u32, Type)>,
+    /// The bytecode where it goes on.
+    pub at: u32,
+    /// The VM registers that are alive, and their contents. All others are zero.
+    pub registers: Vec<(u32, u64)>,
+}
+
+/// The frames of inlined functions that control has left, from the outermost to the innermost.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LeftFrames {
+    /// The frames.
+    pub frames: Vec<LeftFrame>,
+    /// Whether the innermost lacked a slow path.
+    pub is_miss: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,7 +135,6 @@ mod tests {
             slots: 2,
             caller,
             call,
-            next: call + 1,
             result: None,
         };
         let mut inlining = Inlining::default();

@@ -10,7 +10,7 @@
 //! **Invariant:** only the thread that runs the function touches the cases. Snapshots are made on that thread.
 
 use super::bytecode::Bytecode;
-use super::case_text::{CaseRef, OpaqueCase, WriteCase};
+use super::case_text::{WriteCase, write_mark};
 use super::slow_paths::SlowPaths;
 use core::any::TypeId;
 use core::cell::Cell;
@@ -133,14 +133,10 @@ impl SiteInfo {
     /// If such cases cannot be in a site.
     #[doc(hidden)]
     pub const fn of<Case: Copy + 'static>(capacity: u32) -> SiteInfo {
-        unsafe fn write<Case>(case: *const u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            // SAFETY: the caller guarantees it.
-            OpaqueCase::write(&&CaseRef(unsafe { &*case.cast::<Case>() }), f)
-        }
         assert!(0 < capacity && capacity as usize <= MAX_CASES, "a site has room for 1 to 16 cases");
         assert!(align_of::<Case>() <= size_of::<u64>(), "the alignment of a case is at most that of a u64");
         let (case_type, case_bytes) = (TypeId::of::<Case>, size_of::<Case>() as u32);
-        SiteInfo { case_type, case_bytes, capacity, write_case: write::<Case> }
+        SiteInfo { case_type, case_bytes, capacity, write_case: write_mark }
     }
 
     /// The same site, whose cases are written like this.
@@ -343,20 +339,6 @@ impl<'a, T: Copy> Cases<'a, T> {
     }
 }
 
-/// A case of some site, as text.
-struct CaseText<'a> {
-    first: *const u8,
-    at: usize,
-    info: &'a SiteInfo,
-}
-
-impl fmt::Display for CaseText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: the case is there, and of the type of the site.
-        unsafe { (self.info.write_case)(self.first.add(self.at * self.info.case_bytes as usize), f) }
-    }
-}
-
 /// The sites of one function.
 pub struct Sites {
     /// The memory of all sites, one after the other. Padding in cases has no value.
@@ -443,8 +425,13 @@ impl Sites {
         let (_, info) = &self.list[at];
         // SAFETY: there is a site of this type.
         let cases = unsafe { Cases::<u8>::at(address) };
-        let written = (0..cases.len()).map(|at| CaseText { first: cases.first.cast(), at, info });
-        let written: Vec<String> = written.map(|case| case.to_string()).collect();
+        let first: *const u8 = cases.first.cast();
+        // SAFETY: the cases are there, and of the type of the site.
+        let write = |at, f: &mut fmt::Formatter<'_>| unsafe {
+            (info.write_case)(first.add(at * info.case_bytes as usize), f)
+        };
+        let written = (0..cases.len()).map(|at| fmt::from_fn(move |f| write(at, f)).to_string());
+        let written: Vec<String> = written.collect();
         let (count, capacity) = (written.len(), info.capacity);
         (count != 0).then(|| format!("{count} of {capacity} cases: {}", written.join(", ")))
     }

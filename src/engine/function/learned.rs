@@ -10,14 +10,9 @@ use azulejo_core::ir::bytecode::Bytecode;
 impl<B: Bytecode> Learned for Body<B> {
     fn note(&self, at: u32) -> Option<String> {
         let (op, slow_paths) = (&self.ops()[at as usize], self.speculation.slow_paths());
-        let opcode = op.opcode();
-        let sites = B::SITES.get(opcode).into_iter().copied().flatten().filter_map(|(operand, _)| {
-            let offset = B::OFFSETS[opcode][*operand as usize] as usize;
-            // SAFETY: the operand is a site, which is an address.
-            let address =
-                unsafe { core::ptr::from_ref(op).cast::<u8>().add(offset).cast::<u64>().read_unaligned() };
-            self.sites.describe(address)
-        });
+        let (opcode, operands) = (op.opcode(), op.operands());
+        let sites = B::SITES.get(opcode).into_iter().copied().flatten();
+        let sites = sites.filter_map(|(operand, _)| self.sites.describe(operands[*operand as usize]));
         let mut notes: Vec<String> = sites.collect();
         if slow_paths.have_run(at) {
             notes.push("the slow path has run".into());

@@ -83,8 +83,8 @@ pub(crate) struct Function<B: Bytecode> {
     pub(crate) calls: CallState,
     /// What machine code that interprets the function knows of it.
     pub(crate) interpreted: Interpreted,
-    /// The functions that may be inlined in its code.
-    pub(crate) inlined: RefCell<BTreeSet<u32>>,
+    /// The functions in whose code this one may be inlined. Some of that code may not exist any more.
+    pub(crate) inlined_in: RefCell<BTreeSet<u32>>,
 }
 
 impl<B: Bytecode> Function<B> {
@@ -102,8 +102,8 @@ impl<B: Bytecode> Function<B> {
     fn new(number: u32, name: Arc<str>, body: LazyBody<B>, tiers: &Tiers) -> Self {
         let (code, calls) = (CodeTable::default(), CallState::default());
         let interpreted = Interpreted::default();
-        let inlined = RefCell::default();
-        Function { number, name, body, code, tier: TierState::new(tiers), calls, interpreted, inlined }
+        let inlined_in = RefCell::default();
+        Function { number, name, body, code, tier: TierState::new(tiers), calls, interpreted, inlined_in }
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -172,7 +172,6 @@ impl<B: Bytecode> Function<B> {
     pub(crate) fn discard_optimized(&self) {
         debug_assert!(!self.calls.is_open() && !self.calls.has_fallback(), "calls enter the code");
         self.code.clear_optimized();
-        self.inlined.borrow_mut().clear();
         self.tier.end();
         self.body().begin_generation();
     }
@@ -181,7 +180,6 @@ impl<B: Bytecode> Function<B> {
     pub(crate) fn discard(&self, tiers: &Tiers) {
         debug_assert!(!self.calls.is_open() && !self.calls.has_fallback(), "calls enter the code");
         self.code.clear();
-        self.inlined.borrow_mut().clear();
         self.tier.reset(tiers);
         self.calls.reset();
         if let Some(Ok(body)) = self.body.get() {

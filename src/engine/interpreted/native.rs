@@ -5,6 +5,7 @@
 use crate::inside::Watch;
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::Callable;
+use azulejo_core::ir::inlining::LeftFrames;
 use azulejo_core::ir::interpreted::{Record, RecordParts};
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify;
@@ -96,23 +97,7 @@ pub(crate) enum Status {
     Tailed,
 }
 
-/// A frame of an inlined function, of which there is none.
-#[derive(Debug, Default)]
-pub(crate) struct LeftFrame {
-    pub(crate) function: u32,
-    pub(crate) call: u32,
-    pub(crate) result: Option<(u32, Type)>,
-    pub(crate) at: u32,
-    pub(crate) registers: Vec<(u32, u64)>,
-}
-
-/// The frames of inlined functions that were left: none.
-#[derive(Debug, Default)]
-pub(crate) struct LeftFrames {
-    pub(crate) frames: Vec<LeftFrame>,
-    pub(crate) is_miss: bool,
-}
-
+/// No frames were left.
 pub(crate) fn take_inlined() -> LeftFrames {
     LeftFrames::default()
 }

@@ -6,7 +6,7 @@
 mod backend;
 mod links;
 
-pub(super) use azulejo_code::exit::{LeftFrame, LeftFrames, take_inlined};
+pub(super) use azulejo_code::exit::take_inlined;
 pub(super) use backend::{
     Adapter, Backend, BaselineCode, Choice, Compiled, Compiler, Interpreter, Status, can_compile, can_guard,
     prepare_thread, watched,

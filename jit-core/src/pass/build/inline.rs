@@ -122,7 +122,6 @@ impl InlinePlan {
             slots: source.slots,
             caller: 0,
             call: 0,
-            next: 0,
             result: None,
         };
         let call =
@@ -195,7 +194,6 @@ impl InlinePlan {
                 slots,
                 caller: frame,
                 call: at,
-                next: at + 1,
                 result: site.result.map(|operand| (raws[operand as usize] as u32 + first_register, site.ret)),
             };
             self.slots += slots;
@@ -415,7 +413,8 @@ fn can_be_inlined(source: &FunctionSource<'_>) -> bool {
     })
 }
 
-fn lacks_slow_path(source: &FunctionSource<'_>, at: usize) -> bool {
+/// Whether the slow path of a bytecode is left out now.
+pub(super) fn lacks_slow_path(source: &FunctionSource<'_>, at: usize) -> bool {
     source.slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at as u32))
 }
 

@@ -6,6 +6,7 @@
 
 use super::call_entry::MISSED;
 use super::cursor::{Cursor, Inputs};
+use super::inline::lacks_slow_path;
 use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
 use super::link::{LocalBlock, Operands, SitePlace};
 use super::show::ShowNodes;
@@ -355,10 +356,9 @@ impl<'a> ValueOperands<'a> {
 
     /// Whether the bytecode's slow path is left out, if it has one.
     fn lacks_slow_path(&mut self, at: u32) -> bool {
-        let slow_paths = self.source.slow_paths;
         let planned = self.scratch.code.plan.lacks_slow_path(at as usize);
-        let is_left_out = || slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at));
-        *self.lacks_slow_path.get_or_insert_with(|| planned.unwrap_or_else(is_left_out))
+        let decide = || planned.unwrap_or_else(|| lacks_slow_path(self.source, at as usize));
+        *self.lacks_slow_path.get_or_insert_with(decide)
     }
 
     /// The function that a bytecode belongs to.
