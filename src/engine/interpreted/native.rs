@@ -9,7 +9,7 @@ use azulejo_core::ir::inlining::LeftFrames;
 use azulejo_core::ir::interpreted::{Record, RecordParts};
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify;
-use azulejo_core::vocab::{Trap, Type};
+use azulejo_core::vocab::Trap;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::Arc;
