@@ -155,6 +155,7 @@ impl<B: Bytecode> Engine<B> {
 /// assert_eq!(engine.call::<_, i64>(outer, &mut (), (3i64,))?, 60);
 /// # Ok::<(), Error>(())
 /// ```
+#[derive(Clone, Copy)]
 pub struct Frames<'call> {
     newest: u64,
     /// It is there for one call, and stays on the thread.
@@ -181,8 +182,17 @@ impl fmt::Debug for Frames<'_> {
 }
 
 impl Frames<'_> {
-    /// No frames.
-    pub(super) fn none() -> Self {
+    /// No frames, for a function that otherwise bytecode calls.
+    ///
+    /// ```
+    /// use azulejo::Frames;
+    ///
+    /// fn depth(frames: Frames<'_>) -> u64 {
+    ///     frames.iter().count() as u64
+    /// }
+    /// assert_eq!(depth(Frames::none()), 0);
+    /// ```
+    pub fn none() -> Self {
         Frames { newest: 0, call: PhantomData, thread: PhantomData }
     }
 
