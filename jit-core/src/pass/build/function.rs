@@ -257,10 +257,14 @@ impl ValueOperands<'_> {
         }
         let next = core::mem::replace(&mut self.next, Block::NONE);
         if next.is_some() {
+            let is_leader = self.scratch.leaders.get(at) == Some(&next);
             if cursor.is_reached() {
+                if is_leader {
+                    self.reload_written(cursor);
+                }
                 self.jump(cursor, next, Needs::At(at));
             }
-            if self.scratch.leaders.get(at) != Some(&next) {
+            if !is_leader {
                 let FunctionScratch { liveness, registers, known_kinds, .. } = &mut *self.scratch;
                 if !cursor.reopen(next) {
                     known_kinds.start(cursor.graph, next, false);

@@ -30,6 +30,8 @@ pub(super) struct ValueOperands<'a> {
     /// Whether the current template has exposed all slots. If so, all registers are in their slots, and are reloaded after
     /// the template.
     pub(super) observed: bool,
+    /// Whether the current template has the frame's address.
+    is_exposed: bool,
     /// Whether the current template has exposed, for writing, the slots of the runs that are its operands.
     pub(super) has_window: bool,
     /// Whether the current template has read a site, in the snapshot.
@@ -122,7 +124,7 @@ impl Operands for ValueOperands<'_> {
             }
             (Op::CU, Some(call_entry)) => cursor.constant(Type::I64, call_entry.unit),
             (Op::LOCAL, _) => {
-                self.observed = true;
+                (self.observed, self.is_exposed) = (true, true);
                 self.flush_all(cursor);
                 cursor.add(op, sig, &[], imm)
             }
@@ -261,14 +263,19 @@ impl Operands for ValueOperands<'_> {
                 _ => cursor.graph.add_block(),
             };
         }
+        if self.scratch.leaders.get(next) == Some(&self.next) {
+            self.reload_written(cursor);
+        }
         self.jump(cursor, self.next, Needs::At(next));
     }
 
     fn goto(&mut self, cursor: &mut Cursor<'_>, operand: u8) {
+        self.reload_written(cursor);
         self.jump_to(cursor, self.operand(cursor.at, operand) as u32);
     }
 
     fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]) {
+        self.reload_written(cursor);
         let mut targets = Vec::new();
         for &operand in operands {
             let raw = self.operand(cursor.at, operand);
@@ -333,13 +340,15 @@ impl<'a> ValueOperands<'a> {
         chaos: &'a mut Chaos,
     ) -> ValueOperands<'a> {
         let next = Block::NONE;
-        let (observed, has_window, has_site, may_be_unreached) = (false, false, false, false);
+        let (observed, is_exposed, has_window) = (false, false, false);
+        let (has_site, may_be_unreached) = (false, false);
         let lacks_slow_path = None;
         ValueOperands {
             source,
             scratch,
             chaos,
             observed,
+            is_exposed,
             has_window,
             has_site,
             lacks_slow_path,
@@ -350,7 +359,8 @@ impl<'a> ValueOperands<'a> {
 
     /// Prepares for the template of the next bytecode.
     pub(super) fn start_bytecode(&mut self) {
-        (self.observed, self.has_window, self.has_site) = (false, false, false);
+        (self.observed, self.is_exposed) = (false, false);
+        (self.has_window, self.has_site) = (false, false);
         self.lacks_slow_path = None;
     }
 
@@ -560,7 +570,16 @@ impl<'a> ValueOperands<'a> {
         if self.observed {
             return self.reload_all(cursor);
         }
-        if !self.has_window {
+        self.reload_written(cursor);
+    }
+
+    /// Where control leaves a template in its middle, reloads the registers from slots that were exposed for writing. All others
+    /// have their values: a call that observes is followed by loads of its own.
+    pub(super) fn reload_written(&mut self, cursor: &mut Cursor<'_>) {
+        if self.is_exposed {
+            return self.reload_all(cursor);
+        }
+        if !self.has_window && !self.observed {
             return;
         }
         for operand in 0..self.n_operands(cursor.at) {
