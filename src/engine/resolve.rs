@@ -51,6 +51,7 @@ impl<B: Bytecode> HostFunctions for Answers<B> {
         let engine: &Engine<B> = unsafe { engine(unresolved.cell()) };
         match engine.resolve_call(unresolved) {
             Ok(Answer::Enter(entry)) => unresolved.entry = entry,
+            Ok(Answer::Redirected) => {}
             Ok(Answer::Done(End::Value(value))) => unresolved.end(Outcome { value, trap: 0 }),
             Ok(Answer::Done(End::Tail)) => unresolved.enter_next(),
             Err(error) => unresolved.end(failure(&error)),
@@ -109,17 +110,28 @@ impl Args for CallArguments<'_> {
 enum Answer {
     /// The call continues at this code.
     Enter(*const u8),
+    /// The call continues with other arguments, through another cell.
+    Redirected,
     /// The engine has run the function.
     Done(End),
 }
 
 impl<B: Bytecode> Engine<B> {
-    fn resolve_call(&self, unresolved: &UnresolvedCall) -> Result<Answer, Error> {
-        let count = unresolved.count() as u32;
+    fn resolve_call(&self, unresolved: &mut UnresolvedCall) -> Result<Answer, Error> {
         let function = self.function(FunctionId(unresolved.cell().function()))?;
         let body = function.body();
-        let is_dropped = body.surplus() == Surplus::Dropped;
-        if body.takes(count as usize) || is_dropped {
+        let is_placed = unresolved.cell().is_inner();
+        let is_to_pack = body.surplus() == Surplus::Packed && !is_placed;
+        if is_to_pack && unresolved.can_redirect(body.entry_arguments() as usize) {
+            let mut placed = self.packer.room();
+            self.place(function, unresolved.context.cast(), CallArguments(unresolved), &mut placed)?;
+            unresolved.redirect(&placed);
+            self.packer.give_back(placed);
+            return Ok(Answer::Redirected);
+        }
+        let count = unresolved.count() as u32;
+        let takes = is_placed || body.takes(count as usize);
+        if takes || body.surplus() == Surplus::Dropped {
             if let Arity::Guessed(guess) = function.calls.arity()
                 && guess != count
             {
@@ -132,15 +144,19 @@ impl<B: Bytecode> Engine<B> {
                 Route::Engine => None,
             };
             // Its stub takes no surplus.
-            let may_open = route != Route::Engine && body.takes(count as usize);
+            let may_open = route != Route::Engine && takes;
             let entry = entry.or_else(|| may_open.then(|| self.open_to_interpreter(function))?);
             if let Some(entry) = entry {
                 function.code.note_use(self.calls.get());
                 return Ok(Answer::Enter(entry));
             }
         }
-        self.run_alone(function, unresolved.context.cast(), CallArguments(unresolved), Tier::Optimizer)
-            .map(Answer::Done)
+        let (context, arguments) = (unresolved.context.cast(), CallArguments(unresolved));
+        let end = match is_placed {
+            true => self.run_placed(function, context, arguments, Tier::Optimizer),
+            false => self.run_alone(function, context, arguments, Tier::Optimizer),
+        };
+        end.map(Answer::Done)
     }
 
     /// Returns the address at which calls with `count` arguments enter a function; `None` if it is to be interpreted. Makes
@@ -163,7 +179,7 @@ impl<B: Bytecode> Engine<B> {
             self.tier_up(function, 0);
         }
         self.open_by_adapter(function, count);
-        function.calls.is_open().then(|| self.links.borrow().cell(function.number()).entry())
+        function.calls.is_open().then(|| self.links.borrow().code_cell(function.number()).entry())
     }
 
     /// Makes calls from other functions enter machine code that interprets a function without code. `None` if there is none, and if
@@ -183,7 +199,7 @@ impl<B: Bytecode> Engine<B> {
         let record = self.record(&interpreter, function)?;
         function.body().speculation.note_run();
         let links = self.links.borrow();
-        let cell = links.cell(function.number());
+        let cell = links.code_cell(function.number());
         // SAFETY: the record is the function's and lives as long as it; whoever removes the function closes the cell.
         unsafe { cell.open_to_interpreter(record) }.then(|| {
             function.calls.open_to_interpreter();
@@ -194,7 +210,7 @@ impl<B: Bytecode> Engine<B> {
     /// Makes the entry for calls from other functions, now that there is code.
     pub(super) fn prepare_for_calls(&self, function: &Function<B>) {
         if function.body().surplus() == Surplus::Packed {
-            // The engine packs the surplus of each call.
+            // The first call makes the cell by which the code is entered.
             return;
         }
         let count = match function.calls.arity() {
@@ -224,7 +240,7 @@ impl<B: Bytecode> Engine<B> {
         }
         match self.make_adapter(function, Accepts::Exactly(count)) {
             Ok(adapter) => {
-                self.links.borrow().cell(function.number()).open(&adapter);
+                self.links.borrow().code_cell(function.number()).open(&adapter);
                 function.calls.open(Entry::Adapter(adapter));
             }
             // There is code, but calls cannot enter it. No adapter is tried again before the code is discarded.
@@ -248,18 +264,18 @@ impl<B: Bytecode> Engine<B> {
         if !calls.has_fallback() && code.has_any() {
             match self.make_adapter(function, Accepts::UpTo(function.body().most_arguments())) {
                 Ok(adapter) => {
-                    self.links.borrow().cell(function.number()).open_fallback(&adapter);
+                    self.links.borrow().code_cell(function.number()).open_fallback(&adapter);
                     calls.open_fallback(adapter);
                 }
                 Err(_) => calls.refuse(),
             }
         }
-        calls.has_fallback().then(|| self.links.borrow().cell(function.number()).fallback())
+        calls.has_fallback().then(|| self.links.borrow().code_cell(function.number()).fallback())
     }
 
     /// Compiles a function for calls from other functions, here or on the worker thread. If that fails, they enter by an adapter.
     fn compile_for_calls(&self, function: &Function<B>, count: u32) {
-        let cell: *const CallCell = self.links.borrow().cell(function.number());
+        let cell: *const CallCell = self.links.borrow().code_cell(function.number());
         if function.code.has_baseline() && self.request(function, Purpose::Calls(count, cell)) {
             return;
         }
@@ -269,7 +285,7 @@ impl<B: Bytecode> Engine<B> {
     fn compile_for_calls_now(&self, function: &Function<B>, count: u32) {
         let code = self.watched(function, Form::CallEntry(count), |watch| {
             self.with_source(function, 0, |source, links| {
-                let call = (count, function.body().unit(), links.cell(function.number()));
+                let call = (count, function.body().unit(), links.code_cell(function.number()));
                 self.backend.borrow_mut().call_entry(source, call, watch)
             })
         });
@@ -282,7 +298,7 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn install_for_calls(&self, function: &Function<B>, code: Compiled) {
         self.close(function);
         // SAFETY: the code was compiled for this call cell.
-        unsafe { self.links.borrow().cell(function.number()).open_to(code.entry()) };
+        unsafe { self.links.borrow().code_cell(function.number()).open_to(code.entry()) };
         function.calls.open(Entry::Direct(Rc::new(code)));
         // Calls from outside still count.
         function.tier.budget.set(self.tiers.threshold(Tier::Baseline));
@@ -303,7 +319,7 @@ impl<B: Bytecode> Engine<B> {
                 source: &source,
                 code,
                 budget: budget.map(|counter| counter.as_ptr().cast_const()),
-                cell: links.cell(function.number()),
+                cell: links.code_cell(function.number()),
             };
             self.backend.borrow_mut().adapter(&to)
         })

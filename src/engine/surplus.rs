@@ -3,8 +3,9 @@
 //! In: a call that does not simply fill VM registers. Out: its outcome, with the surplus of arguments refused, dropped, or packed
 //! into one value by a function of the language's. So a vararg function has one value more, whatever tier it runs in, and no frame
 //! has a size that is not known: that is why the surplus is packed where the call arrives, and not kept behind the registers. All
-//! calls of such functions come here. Compiled calls of a function that drops the surplus mostly do not: entries leave the surplus
-//! where the caller has put it.
+//! calls of such functions come here. Where the arguments then fit in the machine's registers, compiled calls go on from here into
+//! the function's code, through a cell of their own. Compiled calls of a function that drops the surplus mostly do not come here:
+//! entries leave the surplus where the caller has put it.
 
 use super::code::Surplus;
 use super::function::Function;
@@ -14,7 +15,7 @@ use super::{Args, Engine};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::vocab::Trap;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 
@@ -22,11 +23,28 @@ use std::rc::Rc;
 type Pack<C> = dyn Fn(&mut C, &[u64]) -> Result<u64, Trap>;
 
 /// What makes a value of a surplus of arguments, if anything does.
-pub(super) struct Packer<B: Bytecode>(RefCell<Option<Rc<Pack<B::Context>>>>);
+pub(super) struct Packer<B: Bytecode> {
+    pack: RefCell<Option<Rc<Pack<B::Context>>>>,
+    /// An empty list, kept for its memory.
+    room: Cell<Vec<u64>>,
+}
 
 impl<B: Bytecode> Default for Packer<B> {
     fn default() -> Self {
-        Packer(RefCell::new(None))
+        Packer { pack: RefCell::new(None), room: Cell::default() }
+    }
+}
+
+impl<B: Bytecode> Packer<B> {
+    /// An empty list for arguments. The closure that packs may call functions, which get other lists.
+    pub(super) fn room(&self) -> Vec<u64> {
+        self.room.take()
+    }
+
+    /// Keeps a list's memory for the next call.
+    pub(super) fn give_back(&self, mut list: Vec<u64>) {
+        list.clear();
+        self.room.set(list);
     }
 }
 
@@ -78,7 +96,7 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn pack_surplus(&self, pack: impl Fn(&mut B::Context, &[u64]) -> Result<u64, Trap> + 'static) {
-        *self.packer.0.borrow_mut() = Some(Rc::new(pack));
+        *self.packer.pack.borrow_mut() = Some(Rc::new(pack));
     }
 
     /// Runs a function as `run_alone` does, with more arguments than it takes, or with a surplus that is packed.
@@ -90,15 +108,30 @@ impl<B: Bytecode> Engine<B> {
         args: A,
         highest: Tier,
     ) -> Result<End, Error> {
+        let mut placed = self.packer.room();
+        self.place(function, context, args, &mut placed)?;
+        let result = self.run_placed(function, context, &placed[..], highest);
+        self.packer.give_back(placed);
+        result
+    }
+
+    /// Puts the arguments of a call that does not simply fill VM registers, as the registers get them, into an empty list.
+    pub(super) fn place<A: Args>(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        args: A,
+        all: &mut Vec<u64>,
+    ) -> Result<(), Error> {
         let body = function.body();
         let (given, most) = (args.count(), body.most_arguments());
-        let mut all = vec![0; given];
-        args.store(&mut all);
+        all.resize(given, 0);
+        args.store(all);
         match body.surplus() {
             Surplus::Refused => return Err(Error::TooManyArguments { given, most }),
             Surplus::Dropped => all.truncate(most as usize),
             Surplus::Packed => {
-                let pack = self.packer.0.borrow().clone();
+                let pack = self.packer.pack.borrow().clone();
                 let surplus = all.get(most as usize..).unwrap_or_default();
                 let packed = match pack {
                     // SAFETY: the context is the running call's, and nobody else has a reference to it while bytecode calls a
@@ -111,6 +144,6 @@ impl<B: Bytecode> Engine<B> {
                 all.push(packed);
             }
         }
-        self.run_placed(function, context, &all[..], highest)
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::{Adapter, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs};
 use azulejo_core::ir::interpreted::Record;
 use azulejo_core::pass::build::{CallEntry, Linkage};
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 use core::mem::offset_of;
 
 /// The call cell of a function: compiled callers jump through it.
@@ -21,6 +21,9 @@ pub struct CallCell {
     record: Cell<*const Record>,
     /// The function's number.
     function: u32,
+    is_inner: bool,
+    /// The cell by which calls go on whose arguments the host has changed.
+    inner: OnceCell<Box<CallCell>>,
 }
 
 impl CallCell {
@@ -40,7 +43,31 @@ impl CallCell {
             host,
             record: Cell::new(core::ptr::null()),
             function,
+            is_inner: false,
+            inner: OnceCell::new(),
         }
+    }
+
+    /// The function's second cell, which is made when it is first asked for. A function whose arguments the host has to change
+    /// keeps its cell closed: the host changes each call's arguments and lets the call go on through the inner cell
+    /// ([`UnresolvedCall::redirect`](super::UnresolvedCall::redirect)), which is opened and closed as the cells of other functions are.
+    pub fn inner(&self) -> &CallCell {
+        debug_assert!(!self.is_inner, "it has no second cell");
+        self.inner.get_or_init(|| {
+            // SAFETY: the creator of this cell has promised it.
+            let inner = unsafe { CallCell::new(self.host, self.function) };
+            Box::new(CallCell { is_inner: true, ..inner })
+        })
+    }
+
+    /// Whether this is an inner cell, so that calls through it have their final arguments.
+    pub fn is_inner(&self) -> bool {
+        self.is_inner
+    }
+
+    /// The cell that code of the function opens: the inner one, if there is one.
+    pub fn innermost(&self) -> &CallCell {
+        self.inner.get().map_or(self, |inner| inner)
     }
 
     /// Offset of the target of calls, for code that reads it.

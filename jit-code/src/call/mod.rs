@@ -20,6 +20,9 @@
 //! 5. If compiled code exits before the function's end, the host's `resume` runs the function to its end, and its outcome is the
 //!    call's. If failures are noted, each function that fails on the way out calls the host's `note`.
 //!
+//! If the host has to change the arguments of all calls of a function, since it packs the surplus into one value, the function has two cells.
+//! Callers know the first, which stays closed; the host sends each call on through the [inner](CallCell::inner) one.
+//!
 //! A cell never moves. So a function is compiled, recompiled or discarded under its running callers by a single store to its
 //! cell.
 

@@ -60,6 +60,19 @@ impl UnresolvedCall {
         self.count as usize
     }
 
+    /// Whether the call can go on with this many arguments: none of them is put on the stack.
+    pub fn can_redirect(&self, count: usize) -> bool {
+        count <= self.cell().host().stubs().register_arguments
+    }
+
+    /// Gives the call other arguments, and lets it go on through the cell's [inner](CallCell::inner) cell.
+    pub fn redirect(&mut self, args: &[u64]) {
+        assert!(self.can_redirect(args.len()), "{} arguments", args.len());
+        let inner = self.cell().inner();
+        (self.cell, self.entry, self.count) = (inner, inner.entry(), args.len() as u64);
+        self.registers[..args.len()].copy_from_slice(args);
+    }
+
     /// Ends the call with this outcome.
     pub fn end(&mut self, outcome: Outcome) {
         self.entry = core::ptr::null();

@@ -152,6 +152,11 @@ impl<B: Bytecode> Body<B> {
         self.code.arguments.map_or(self.registers, |most| most.min(self.registers))
     }
 
+    /// The maximum number of arguments with which code is entered: a packed surplus is one more.
+    pub(crate) fn entry_arguments(&self) -> u32 {
+        self.most_arguments() + (self.code.surplus == Surplus::Packed) as u32
+    }
+
     /// Sets the slots of the arguments that a call with this many does not pass, in a frame of zeros.
     #[inline(always)]
     pub(crate) fn fill_missing(&self, frame: &mut [u64], given: usize) {
@@ -233,7 +238,7 @@ impl<B: Bytecode> Body<B> {
             budget: budget.counter().as_ptr().cast_const(),
             stop,
             fuel,
-            most_arguments: self.most_arguments(),
+            most_arguments: self.entry_arguments(),
             missing: self.code.missing,
             slots: self.shape.slots,
             registers: self.registers,
@@ -281,9 +286,8 @@ impl<B: Bytecode> Body<B> {
             depths: &self.shape.depths,
             entry,
             arguments: match self.code.surplus {
-                // The packed value is like an argument.
-                Surplus::Packed => Some(self.most_arguments() + 1),
-                _ => self.code.arguments,
+                Surplus::Packed => Some(self.entry_arguments()),
+                Surplus::Refused | Surplus::Dropped => self.code.arguments,
             },
             functions: self.linkage(functions),
             slow_paths: self.speculation.left_out(),

@@ -130,6 +130,11 @@ impl Links {
         &self.cells[number as usize]
     }
 
+    /// The cell by which calls enter a function's code: its call cell, or the inner one if it has two.
+    pub(crate) fn code_cell(&self, number: u32) -> &CallCell {
+        self.cell(number).innermost()
+    }
+
     /// The address by which templates call a function: that of its call cell.
     pub(crate) fn callee(&self, number: u32) -> *const Callable {
         let callee = std::ptr::from_ref(self.cell(number)).cast::<Callable>();
@@ -158,12 +163,12 @@ impl Links {
 
     /// Routes calls of a function to the engine.
     pub(crate) fn close(&self, number: u32) {
-        self.cell(number).close();
+        self.code_cell(number).close();
     }
 
     /// Routes calls of a function with an unusual number of arguments to the engine.
     pub(crate) fn close_fallback(&self, number: u32) {
-        self.cell(number).close_fallback();
+        self.code_cell(number).close_fallback();
     }
 
     /// Calls a function by its call cell, as compiled code does.
