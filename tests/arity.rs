@@ -403,7 +403,11 @@ fn each_number_of_arguments_arrives_in_every_tier() {
         (9, Surplus::Dropped),
         (2, Surplus::Dropped),
         (0, Surplus::Dropped),
+        (0, Surplus::Packed),
         (3, Surplus::Packed),
+        // With what is packed, all arguments are in registers; with one more, they are not.
+        (4, Surplus::Packed),
+        (5, Surplus::Packed),
     ] {
         let run = Regs { first: 0, count: taken + 1 };
         let code = vec![Op::Sum { dst: 0.into(), run }, Op::Return { a: 0.into() }];

@@ -123,10 +123,7 @@ impl<B: Bytecode> Engine<B> {
         let is_placed = unresolved.cell().is_inner();
         let is_to_pack = body.surplus() == Surplus::Packed && !is_placed;
         if is_to_pack && unresolved.can_redirect(body.entry_arguments() as usize) {
-            let mut placed = self.packer.room();
-            self.place(function, unresolved.context.cast(), CallArguments(unresolved), &mut placed)?;
-            unresolved.redirect(&placed);
-            self.packer.give_back(placed);
+            self.pack_arguments(function, unresolved)?;
             return Ok(Answer::Redirected);
         }
         let count = unresolved.count() as u32;
@@ -157,6 +154,24 @@ impl<B: Bytecode> Engine<B> {
             false => self.run_alone(function, context, arguments, Tier::Optimizer),
         };
         end.map(Answer::Done)
+    }
+
+    /// Packs the surplus of a call, and sends it on with the value as its last argument, which is passed in a register as all others.
+    fn pack_arguments(&self, function: &Function<B>, unresolved: &mut UnresolvedCall) -> Result<(), Error> {
+        let (given, context) = (unresolved.count(), unresolved.context.cast());
+        let most = function.body().most_arguments() as usize;
+        let registers = unresolved.registers();
+        let packed = if given <= registers.len() {
+            self.pack(function, context, &registers[most.min(given)..given])?
+        } else {
+            let surplus: Vec<u64> = (most..given).map(|at| unresolved.argument(at)).collect();
+            self.pack(function, context, &surplus)?
+        };
+        let registers = unresolved.registers();
+        registers[given.min(most)..most].fill(function.body().missing());
+        registers[most] = packed;
+        unresolved.redirect(most + 1);
+        Ok(())
     }
 
     /// Returns the address at which calls with `count` arguments enter a function; `None` if it is to be interpreted. Makes

@@ -15,7 +15,7 @@ use super::{Args, Engine};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::vocab::Trap;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
@@ -23,28 +23,11 @@ use std::rc::Rc;
 type Pack<C> = dyn Fn(&mut C, &[u64]) -> Result<u64, Trap>;
 
 /// What makes a value of a surplus of arguments, if anything does.
-pub(super) struct Packer<B: Bytecode> {
-    pack: RefCell<Option<Rc<Pack<B::Context>>>>,
-    /// An empty list, kept for its memory.
-    room: Cell<Vec<u64>>,
-}
+pub(super) struct Packer<B: Bytecode>(RefCell<Option<Rc<Pack<B::Context>>>>);
 
 impl<B: Bytecode> Default for Packer<B> {
     fn default() -> Self {
-        Packer { pack: RefCell::new(None), room: Cell::default() }
-    }
-}
-
-impl<B: Bytecode> Packer<B> {
-    /// An empty list for arguments. The closure that packs may call functions, which get other lists.
-    pub(super) fn room(&self) -> Vec<u64> {
-        self.room.take()
-    }
-
-    /// Keeps a list's memory for the next call.
-    pub(super) fn give_back(&self, mut list: Vec<u64>) {
-        list.clear();
-        self.room.set(list);
+        Packer(RefCell::new(None))
     }
 }
 
@@ -96,7 +79,7 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn pack_surplus(&self, pack: impl Fn(&mut B::Context, &[u64]) -> Result<u64, Trap> + 'static) {
-        *self.packer.pack.borrow_mut() = Some(Rc::new(pack));
+        *self.packer.0.borrow_mut() = Some(Rc::new(pack));
     }
 
     /// Runs a function as `run_alone` does, with more arguments than it takes, or with a surplus that is packed.
@@ -108,42 +91,37 @@ impl<B: Bytecode> Engine<B> {
         args: A,
         highest: Tier,
     ) -> Result<End, Error> {
-        let mut placed = self.packer.room();
-        self.place(function, context, args, &mut placed)?;
-        let result = self.run_placed(function, context, &placed[..], highest);
-        self.packer.give_back(placed);
-        result
-    }
-
-    /// Puts the arguments of a call that does not simply fill VM registers, as the registers get them, into an empty list.
-    pub(super) fn place<A: Args>(
-        &self,
-        function: &Function<B>,
-        context: *mut B::Context,
-        args: A,
-        all: &mut Vec<u64>,
-    ) -> Result<(), Error> {
         let body = function.body();
         let (given, most) = (args.count(), body.most_arguments());
-        all.resize(given, 0);
-        args.store(all);
+        let mut all = vec![0; given];
+        args.store(&mut all);
         match body.surplus() {
             Surplus::Refused => return Err(Error::TooManyArguments { given, most }),
             Surplus::Dropped => all.truncate(most as usize),
             Surplus::Packed => {
-                let pack = self.packer.pack.borrow().clone();
                 let surplus = all.get(most as usize..).unwrap_or_default();
-                let packed = match pack {
-                    // SAFETY: the context is the running call's, and nobody else has a reference to it while bytecode calls a
-                    // function: whoever called the engine has lent it.
-                    Some(pack) => pack(unsafe { &mut *context }, surplus),
-                    None => Err(Trap::BadCall),
-                };
-                let packed = packed.map_err(|trap| self.failed(function, trap, 0))?;
+                let packed = self.pack(function, context, surplus)?;
                 all.resize(most as usize, body.missing());
                 all.push(packed);
             }
         }
-        Ok(())
+        self.run_placed(function, context, &all[..], highest)
+    }
+
+    /// Makes the value of a surplus of arguments, with which a function is called.
+    pub(super) fn pack(
+        &self,
+        function: &Function<B>,
+        context: *mut B::Context,
+        surplus: &[u64],
+    ) -> Result<u64, Error> {
+        let pack = self.packer.0.borrow().clone();
+        let packed = match pack {
+            // SAFETY: the context is the running call's, and nobody else has a reference to it while bytecode calls a
+            // function: whoever called the engine has lent it.
+            Some(pack) => pack(unsafe { &mut *context }, surplus),
+            None => Err(Trap::BadCall),
+        };
+        packed.map_err(|trap| self.failed(function, trap, 0))
     }
 }

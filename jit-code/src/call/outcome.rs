@@ -65,12 +65,17 @@ impl UnresolvedCall {
         count <= self.cell().host().stubs().register_arguments
     }
 
-    /// Gives the call other arguments, and lets it go on through the cell's [inner](CallCell::inner) cell.
-    pub fn redirect(&mut self, args: &[u64]) {
-        assert!(self.can_redirect(args.len()), "{} arguments", args.len());
+    /// Lets the call go on through the cell's [inner](CallCell::inner) cell, with this many of its arguments.
+    pub fn redirect(&mut self, count: usize) {
+        assert!(self.can_redirect(count), "{count} arguments");
         let inner = self.cell().inner();
-        (self.cell, self.entry, self.count) = (inner, inner.entry(), args.len() as u64);
-        self.registers[..args.len()].copy_from_slice(args);
+        (self.cell, self.entry, self.count) = (inner, inner.entry(), count as u64);
+    }
+
+    /// The arguments that are passed in registers, which the call may have or not.
+    pub fn registers(&mut self) -> &mut [u64] {
+        let count = self.cell().host().stubs().register_arguments;
+        &mut self.registers[..count]
     }
 
     /// Ends the call with this outcome.
