@@ -182,13 +182,15 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                 }
 
                 fn templates() -> &'static [&'static #core::ir::template::Template] {
-                    TEMPLATES
+                    // A constant would be in the program once for each unit of code that this function is inlined in.
+                    static ALL: [&#core::ir::template::Template; #n_opcodes] = *TEMPLATES;
+                    &ALL
                 }
 
                 fn guarded_templates() -> &'static [&'static #core::ir::template::Template] {
-                    const GUARDED: &[&#core::ir::template::Template; #n_opcodes] =
-                        &#core::ir::template::Template::all_guarded(TEMPLATES);
-                    GUARDED
+                    static GUARDED: [&#core::ir::template::Template; #n_opcodes] =
+                        #core::ir::template::Template::all_guarded(TEMPLATES);
+                    &GUARDED
                 }
 
                 #interpreter
