@@ -113,7 +113,7 @@ impl InlinePlan {
         self.clear();
         self.slots = source.slots;
         if source.callees.is_empty() || !is_allowed {
-            return;
+            return self.decide_alone(source);
         }
         let own = InlinedFrame {
             function: u32::MAX,
@@ -129,6 +129,14 @@ impl InlinePlan {
         self.add_frame(source, own, call);
         if self.calls.len() == 1 {
             self.clear();
+            self.decide_alone(source);
+        }
+    }
+
+    /// Decides which slow paths of a function are left out, in which nothing is inlined: liveness and the linker ask at different times.
+    fn decide_alone(&mut self, source: &FunctionSource<'_>) {
+        if source.slow_paths.is_some() {
+            self.lacks_slow_path.extend((0..source.code.len()).map(|at| lacks_slow_path(source, at)));
         }
     }
 
