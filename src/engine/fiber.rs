@@ -161,9 +161,16 @@ impl<'a, B: Bytecode> Switched<'a, B> {
     }
 }
 
-impl<B: Bytecode> Drop for Switched<'_, B> {
+impl<B: Bytecode> Switched<'_, B> {
+    /// Makes the resumer go on. Where nothing panics, this stands for the drop, whose code would be called and return behind a switch.
     #[inline(always)]
-    fn drop(&mut self) {
+    fn back(self) {
+        self.leave();
+        std::mem::forget(self);
+    }
+
+    #[inline(always)]
+    fn leave(&self) {
         let Switched { engine, state, resumer, lent } = *self;
         engine.hide_fiber(&state.shown);
         // SAFETY: the resumer, which made its frames the current ones, waits for this.
@@ -173,6 +180,12 @@ impl<B: Bytecode> Drop for Switched<'_, B> {
         if let Some(tank) = &engine.tank {
             state.lent.set(tank.switch(lent));
         }
+    }
+}
+
+impl<B: Bytecode> Drop for Switched<'_, B> {
+    fn drop(&mut self) {
+        self.leave();
     }
 }
 
@@ -428,7 +441,7 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
         // A panic leaves it at that.
         self.is_suspended = false;
         let result = coroutine.resume(Wake::With(value));
-        drop(switched);
+        switched.back();
         match result {
             CoroutineResult::Yield(value) => {
                 self.is_suspended = true;

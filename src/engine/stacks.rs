@@ -37,7 +37,7 @@ pub(crate) unsafe fn coroutine<Input, Yield, Return>(
 pub(crate) const CAN_SWITCH: bool = true;
 
 /// How many stacks that were given back keep their memory.
-const WARM: usize = 64;
+const WARM: usize = 256;
 
 /// The sizes of a stack's parts.
 #[derive(Clone, Copy, Debug)]
