@@ -155,7 +155,9 @@ impl<B: Bytecode> Engine<B> {
 /// assert_eq!(engine.call::<_, i64>(outer, &mut (), (3i64,))?, 60);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Copy)]
+///
+/// Two are equal if they show the same frames.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Frames<'call> {
     newest: u64,
     /// It is there for one call, and stays on the thread.

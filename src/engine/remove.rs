@@ -3,6 +3,9 @@
 //! In: a function that is not to be called any more. Out: its memory, as soon as no reference to it is in use. A function may
 //! be removed while it runs, by a Rust function that it calls, or while its bytecode is being made. So all code that holds
 //! references to functions while user code may run holds a [`Visit`], and removed functions are freed when the last visit ends.
+//!
+//! Who knows that no call of a function is active frees it earlier ([`Engine::free`]): the outermost call may be the whole program.
+//! References to it are then in use nowhere: a call that has made a tail call still has one, but does not look at the function again.
 
 use super::function::Function;
 use super::running;
@@ -76,6 +79,38 @@ impl<B: Bytecode> Engine<B> {
         known.tier.disable();
         self.removed.borrow_mut().extend(self.functions.borrow_mut()[function.0 as usize].take());
         self.free_retired();
+        Ok(())
+    }
+
+    /// Removes a function and frees it at once, while other calls are active: for the collector of garbage of a language, which has found
+    /// that nothing refers to it.
+    ///
+    /// # Safety
+    ///
+    /// No call of the function may be active, nor suspended in a fiber. A collector knows that where all calls of bytecode by templates,
+    /// and of what calls bytecode, observe: none of the [`Frames`](crate::Frames) of active calls and of suspended fibers is the
+    /// function's then.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code, 1)?;
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
+    /// // SAFETY: the call has ended.
+    /// unsafe { engine.free(double)? };
+    /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,)), Err(Error::Removed));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub unsafe fn free(&self, function: FunctionId) -> Result<(), Error> {
+        let _visit = self.visit();
+        self.remove(function)?;
+        let gone = {
+            let mut removed = self.removed.borrow_mut();
+            let place = removed.iter().rposition(|removed| removed.number() == function.0);
+            place.map(|place| removed.swap_remove(place))
+        };
+        // What its maker captures may use the engine, so nothing is borrowed here.
+        drop(gone);
         Ok(())
     }
 
