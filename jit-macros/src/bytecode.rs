@@ -136,13 +136,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         ["takers_of_unit", "with_slow_paths"].map(|look| table(&core, look, n_opcodes));
     let cases = cases(name, opcodes);
     let sites = opcodes.iter().filter(|_| !cases.is_empty()).map(sites);
-    // The index of a bytecode is computed from its address, so its size must not be zero.
-    let has_size = quote_spanned! {name.span()=>
-        const _: () = ::core::assert!(
-            ::core::mem::size_of::<#name>() != 0,
-            "an enum with one opcode and no operands takes no space, and code of it has no positions: add `#[repr(u8)]`"
-        );
-    };
+    let has_size = has_size(name);
     // The markers have the opcodes' names, so a block of their own keeps them apart from the user's types.
     quote! {
         #(#allowed)*
@@ -197,6 +191,16 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
             }
         };
         #hand_on
+    }
+}
+
+/// The index of a bytecode is computed from its address, so its size must not be zero.
+fn has_size(name: &Ident) -> TokenStream {
+    quote_spanned! {name.span()=>
+        const _: () = ::core::assert!(
+            ::core::mem::size_of::<#name>() != 0,
+            "an enum with one opcode and no operands takes no space, and code of it has no positions: add `#[repr(u8)]`"
+        );
     }
 }
 
