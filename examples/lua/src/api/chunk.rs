@@ -1,0 +1,70 @@
+//! Chunks of source text.
+
+use super::{FromLuaMulti, IntoLuaMulti, Lua, LuaError, LuaFunction, LuaResult};
+use crate::object::value::{FUNCTION, Value};
+
+/// Source text that is to run. Made by [`Lua::load`].
+///
+/// ```
+/// use azulejo_lua::api::{Lua, LuaError};
+///
+/// let lua = Lua::new();
+/// lua.load("function double(x) return 2 * x end").set_name("double.lua").exec()?;
+/// assert_eq!(lua.load("return double(21), 'text'").eval::<(i64, String)>()?, (42, "text".into()));
+/// let wrong = lua.load("return double(").set_name("wrong.lua").exec().unwrap_err();
+/// assert_eq!(wrong.to_string(), "wrong.lua:1: unexpected symbol near '<eof>'");
+/// # Ok::<(), LuaError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    lua: Lua,
+    source: Vec<u8>,
+    name: Vec<u8>,
+}
+
+impl Lua {
+    /// Takes source text, to run it.
+    pub fn load(&self, source: impl AsRef<[u8]>) -> Chunk {
+        let source = source.as_ref().to_vec();
+        Chunk { lua: self.clone(), name: source.clone(), source }
+    }
+}
+
+impl Chunk {
+    /// Sets what error messages call it, in place of its first line.
+    pub fn set_name(mut self, name: &str) -> Chunk {
+        self.name = [b"=", name.as_bytes()].concat();
+        self
+    }
+
+    /// The function that runs it.
+    pub fn into_function(self) -> LuaResult<LuaFunction> {
+        let Chunk { lua, source, name } = &self;
+        match lua.with(|vm, _| vm.load(source, name)) {
+            Ok(closure) => Ok(LuaFunction(lua.keep(Value::object(FUNCTION, closure)))),
+            Err(error) => Err(LuaError::Syntax {
+                message: String::from_utf8_lossy(&error.text(name)).into_owned(),
+                is_incomplete: error.is_incomplete,
+            }),
+        }
+    }
+
+    /// Runs it.
+    pub fn exec(self) -> LuaResult<()> {
+        self.call(())
+    }
+
+    /// Runs it; returns what it returns. A chunk that is only an expression gives its value.
+    pub fn eval<R: FromLuaMulti>(self) -> LuaResult<R> {
+        let expression = Chunk { source: [b"return ", &self.source[..]].concat(), ..self.clone() };
+        match expression.into_function() {
+            Ok(function) => function.call(()),
+            Err(_) => self.call(()),
+        }
+    }
+
+    /// Runs it with these values as `...`; returns what it returns.
+    pub fn call<A: IntoLuaMulti, R: FromLuaMulti>(self, arguments: A) -> LuaResult<R> {
+        self.into_function()?.call(arguments)
+    }
+}

@@ -1,0 +1,142 @@
+//! Errors.
+
+use super::handle::Lua;
+use super::value::LuaValue;
+use crate::object::heap::Gc;
+use crate::object::table::{Room, Table};
+use crate::object::value::Value;
+use crate::run::error::Result;
+use crate::run::vm::Vm;
+use azulejo::Frames;
+use std::any::TypeId;
+use std::error::Error;
+use std::fmt;
+use std::rc::Rc;
+
+/// Why something has failed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum LuaError {
+    /// The text of a chunk is no Lua.
+    Syntax {
+        /// What is wrong, and where.
+        message: String,
+        /// Whether the text ends too early, so that more of it might be right.
+        is_incomplete: bool,
+    },
+    /// Lua code has failed with a message, or `error` was called with a string.
+    Runtime(String),
+    /// `error` was called with a value that is no string.
+    Thrown(LuaValue),
+    /// A value is not of the type that Rust code expects.
+    Conversion {
+        /// What the value is.
+        from: &'static str,
+        /// What was expected.
+        to: &'static str,
+        /// Which of several arguments or results it is, counted from 1; 0 if there is only one value.
+        position: usize,
+    },
+    /// Code of Rust that Lua code has called has failed.
+    External(Rc<dyn Error>),
+    /// A handle belongs to another program.
+    OtherProgram,
+}
+
+impl LuaError {
+    /// An error of Rust code, for Lua code that has called it.
+    ///
+    /// ```
+    /// use azulejo_lua::api::LuaError;
+    ///
+    /// let error = LuaError::external("1".parse::<i32>().map(drop).map_or_else(|e| e.to_string(), |()| "none".into()));
+    /// assert_eq!(error.to_string(), "none");
+    /// ```
+    pub fn external(error: impl Into<Box<dyn Error>>) -> LuaError {
+        LuaError::External(Rc::from(error.into()))
+    }
+
+    /// A value that is not of the expected type.
+    pub(super) fn conversion(from: &'static str, to: &'static str) -> LuaError {
+        LuaError::Conversion { from, to, position: 0 }
+    }
+
+    /// The error of a value that stands behind so many others.
+    pub(super) fn behind(self, others: usize) -> LuaError {
+        match self {
+            LuaError::Conversion { from, to, position } => {
+                LuaError::Conversion { from, to, position: position.max(1) + others }
+            }
+            error => error,
+        }
+    }
+}
+
+impl fmt::Display for LuaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LuaError::Syntax { message, .. } | LuaError::Runtime(message) => f.write_str(message),
+            LuaError::Thrown(value) => write!(f, "(error object is a {} value)", value.type_name()),
+            LuaError::Conversion { from, to, .. } => write!(f, "{to} expected, got {from}"),
+            LuaError::External(error) => error.fmt(f),
+            LuaError::OtherProgram => f.write_str("a value belongs to another program"),
+        }
+    }
+}
+
+impl Error for LuaError {}
+
+/// An error of Rust as a value of Lua.
+struct CarriedError(LuaError);
+
+impl Lua {
+    /// The error that has this value.
+    pub(super) fn error(&self, value: Value) -> LuaError {
+        if let Some(text) = value.as_string() {
+            return LuaError::Runtime(String::from_utf8_lossy(text.bytes()).into_owned());
+        }
+        let carried = value
+            .as_userdata()
+            .and_then(|userdata| userdata.value.downcast_ref::<CarriedError>().map(|it| it.0.clone()));
+        carried.unwrap_or_else(|| LuaError::Thrown(self.value(value)))
+    }
+
+    /// The value that has this error, for Lua code.
+    pub(super) fn error_value(&self, error: LuaError) -> Value {
+        match error {
+            LuaError::Syntax { message, .. } | LuaError::Runtime(message) => {
+                self.with(|vm, _| vm.text(&message))
+            }
+            LuaError::Thrown(value) => value.bits(self).unwrap_or(Value::NIL),
+            LuaError::External(_) => self.with(|vm, _| {
+                let userdata = vm.heap.userdata(Box::new(CarriedError(error)));
+                let meta = vm.error_metatable();
+                vm.heap.set_userdata_metatable(userdata, Some(meta));
+                Value::object(crate::object::value::USERDATA, userdata)
+            }),
+            other => self.with(|vm, _| vm.text(&other.to_string())),
+        }
+    }
+}
+
+/// What `tostring` makes of an error of Rust.
+fn text_of(vm: &mut Vm, _: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let userdata = args.first().and_then(|value| value.as_userdata());
+    let carried = userdata
+        .and_then(|userdata| userdata.value.downcast_ref::<CarriedError>().map(|it| it.0.to_string()));
+    Ok(vm.text(&carried.unwrap_or_default()))
+}
+
+impl Vm {
+    /// The metatable of errors of Rust.
+    fn error_metatable(&mut self) -> Gc<Table> {
+        if let Some(known) = self.rust_types.get(&TypeId::of::<CarriedError>()) {
+            return *known;
+        }
+        let meta = self.heap.table(Room::default());
+        let text_of = self.native_function("?", text_of, &[]);
+        self.set_field_of(meta, "__tostring", text_of);
+        self.rust_types.insert(TypeId::of::<CarriedError>(), meta);
+        meta
+    }
+}

@@ -1,0 +1,114 @@
+//! Functions.
+
+use super::handle::{Handle, Lua};
+use super::{FromLuaMulti, IntoLuaMulti, LuaError, LuaResult, LuaValue};
+use crate::library::arguments;
+use crate::object::value::{USERDATA, Value};
+use crate::run::error::Result;
+use crate::run::vm::Vm;
+use azulejo::Frames;
+
+/// A function, of Lua or of Rust.
+///
+/// ```
+/// use azulejo_lua::api::{Lua, LuaError, LuaFunction};
+///
+/// let lua = Lua::new();
+/// let add: LuaFunction = lua.load("function(a, b) return a + b end").eval()?;
+/// assert_eq!(add.call::<_, i64>((40, 2))?, 42);
+/// # Ok::<(), LuaError>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct LuaFunction(pub(super) Handle);
+
+/// A function of Rust that takes and gives any values.
+type AnyFunction = dyn Fn(&Lua, Vec<LuaValue>) -> std::result::Result<Vec<LuaValue>, Fault>;
+
+/// Why a function of Rust has failed.
+pub(super) enum Fault {
+    /// It was called with wrong arguments.
+    Arguments(LuaError),
+    /// It says so.
+    Said(LuaError),
+}
+
+/// A function of Rust, as it is on the heap.
+pub(super) struct Closed(Box<AnyFunction>);
+
+impl Lua {
+    /// Makes a function of Rust one of Lua. Its errors are errors of the Lua code that calls it.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaError};
+    ///
+    /// let lua = Lua::new();
+    /// let greet = lua.create_function(|_, name: String| Ok(format!("Hello, {name}!")));
+    /// lua.globals().set("greet", greet)?;
+    /// assert_eq!(lua.load("return greet('World')").eval::<String>()?, "Hello, World!");
+    /// # Ok::<(), LuaError>(())
+    /// ```
+    pub fn create_function<A: FromLuaMulti, R: IntoLuaMulti>(
+        &self,
+        function: impl Fn(&Lua, A) -> LuaResult<R> + 'static,
+    ) -> LuaFunction {
+        self.create_any(move |lua, arguments| {
+            let arguments = A::from_lua_multi(arguments, lua).map_err(Fault::Arguments)?;
+            let results = function(lua, arguments).map_err(Fault::Said)?;
+            results.into_lua_multi(lua).map_err(Fault::Said)
+        })
+    }
+
+    /// Makes a function of Rust that takes any values one of Lua.
+    pub(super) fn create_any(
+        &self,
+        function: impl Fn(&Lua, Vec<LuaValue>) -> std::result::Result<Vec<LuaValue>, Fault> + 'static,
+    ) -> LuaFunction {
+        let closed = Closed(Box::new(function));
+        let value = self.with(|vm, _| {
+            let closed = Value::object(USERDATA, vm.heap.userdata(Box::new(closed)));
+            vm.native_function("?", call_closed, &[closed])
+        });
+        LuaFunction(self.keep(value))
+    }
+}
+
+/// Calls a function of Rust that has a value of its own.
+fn call_closed(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let userdata =
+        vm.native().expect("this is one").upvalues()[0].get().as_userdata().expect("it was made with one");
+    let results = Lua::lend(vm, frames, |lua| {
+        let closed: &Closed = userdata.value.downcast_ref().expect("it was made with one");
+        let arguments = args.iter().map(|value| lua.value(*value)).collect();
+        let results = (closed.0)(lua, arguments)?;
+        let bits: LuaResult<Vec<Value>> = results.iter().map(|value| value.bits(lua)).collect();
+        // The handles are dropped here, and nothing collects before the results are given.
+        bits.map_err(Fault::Said)
+    });
+    match results {
+        Ok(values) => Ok(vm.give(&values)),
+        Err(Fault::Arguments(LuaError::Conversion { from, to, position: position @ 1.. })) => {
+            arguments::fail(vm, frames, position - 1, format!("{to} expected, got {from}"))
+        }
+        Err(Fault::Arguments(error) | Fault::Said(error)) => {
+            let value = Lua::lend(vm, frames, |lua| lua.error_value(error));
+            match value.as_string() {
+                Some(text) => vm.fail(frames, text.bytes()),
+                None => vm.throw(frames, value),
+            }
+        }
+    }
+}
+
+impl LuaFunction {
+    /// Calls it.
+    pub fn call<A: IntoLuaMulti, R: FromLuaMulti>(&self, arguments: A) -> LuaResult<R> {
+        let lua = &self.0.lua;
+        let arguments = arguments.into_lua_multi(lua)?;
+        let words = arguments.iter().map(|value| value.bits(lua)).collect::<LuaResult<Vec<Value>>>()?;
+        let results = lua.attempt(|vm, frames| {
+            let first = vm.call_value(frames, self.0.value(), &words)?;
+            Ok(vm.all_results(first))
+        })?;
+        R::from_lua_multi(results.into_iter().map(|value| lua.value(value)).collect(), lua)
+    }
+}

@@ -1,0 +1,223 @@
+//! Handles: how Rust code keeps a program of Lua, and what is on its heap.
+//!
+//! **Invariants:** the program is borrowed for no longer than one operation. While a function of Rust runs that Lua code has called, the
+//! program is that function's to use. The place of a handle has its value until the handle is dropped.
+
+use super::LuaResult;
+use crate::object::value::Value;
+use crate::run::error::Thrown;
+use crate::run::vm::{Handles, Tiers, Vm};
+use azulejo::Frames;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+/// A program of Lua: its heap and its functions. Copies of this are the same program.
+///
+/// ```
+/// use azulejo_lua::api::Lua;
+///
+/// let lua = Lua::new();
+/// let sum: f64 = lua.load("local s = 0; for i = 1, 10 do s = s + i end; return s").eval()?;
+/// assert_eq!(sum, 55.0);
+/// # Ok::<(), azulejo_lua::api::LuaError>(())
+/// ```
+#[derive(Clone)]
+pub struct Lua(pub(super) Rc<Inner>);
+
+pub(crate) struct Inner {
+    /// The program, by the address that may be used now.
+    vm: Cell<NonNull<Vm>>,
+    /// The frames that wait for the function of Rust that runs.
+    frames: Cell<Frames<'static>>,
+    handles: Rc<RefCell<Handles>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: the program was boxed in `with_tiers`, and nobody uses it any more.
+        let mut vm = unsafe { Box::from_raw(self.vm.get().as_ptr()) };
+        vm.close();
+    }
+}
+
+impl Lua {
+    /// A program with the library, but for what reaches the system: files, other programs, the environment, modules of files, and `debug`.
+    pub fn new() -> Lua {
+        Lua::with_tiers(Tiers::default(), Vm::open_safe)
+    }
+
+    /// A program with the whole library. Its code can do what this process can.
+    pub fn with_all_libraries() -> Lua {
+        Lua::with_tiers(Tiers::default(), Vm::open)
+    }
+
+    /// A program whose functions run in these tiers, with what `open` adds to its global variables.
+    pub(crate) fn with_tiers(tiers: Tiers, open: impl FnOnce(&mut Vm)) -> Lua {
+        let mut vm = Box::new(Vm::new(tiers));
+        open(&mut vm);
+        let handles = vm.handles.clone();
+        let vm = Box::leak(vm);
+        let pointer = NonNull::from(&mut *vm);
+        let inner = Rc::new(Inner { vm: Cell::new(pointer), frames: Cell::new(Frames::none()), handles });
+        // SAFETY: the program is there as long as the handle.
+        unsafe { (*pointer.as_ptr()).owner = Rc::downgrade(&(inner.clone() as Rc<dyn Any>)) };
+        Lua(inner)
+    }
+
+    /// Uses the program.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Vm, &Frames<'_>) -> T) -> T {
+        // SAFETY: the invariants: nobody else uses the program as long as `work` runs, unless `work` calls Lua code which calls Rust
+        // code, and that has an address of its own.
+        let vm = unsafe { self.0.vm.get().as_mut() };
+        work(vm, &self.0.frames.get())
+    }
+
+    /// Uses the program in a way that Lua code may make fail.
+    pub(super) fn attempt<T>(
+        &self,
+        work: impl FnOnce(&mut Vm, &Frames<'_>) -> Result<T, Thrown>,
+    ) -> LuaResult<T> {
+        let result = self.with(|vm, frames| {
+            // Whoever protects calls further out handles what comes out of this, not what stays inside.
+            vm.handlers.push(None);
+            let result = work(vm, frames);
+            vm.handlers.pop();
+            vm.show_output();
+            result.map_err(|Thrown| std::mem::replace(&mut vm.error, Value::NIL))
+        });
+        result.map_err(|value| self.error(value))
+    }
+
+    /// Lets Rust code use the program that has called it.
+    pub(super) fn lend<T>(vm: &mut Vm, frames: &Frames<'_>, work: impl FnOnce(&Lua) -> T) -> T {
+        vm.show_output();
+        let owner = vm.owner.upgrade().and_then(|owner| owner.downcast().ok());
+        let lua = Lua(owner.expect("whoever calls functions of Rust has the handle"));
+        // SAFETY: the frames are put back before the call ends that they wait for.
+        let frames = unsafe { std::mem::transmute::<Frames<'_>, Frames<'static>>(*frames) };
+        let before = (lua.0.vm.replace(NonNull::from(vm)), lua.0.frames.replace(frames));
+        let _back = Back(&lua, before);
+        work(&lua)
+    }
+
+    /// Keeps a value.
+    pub(super) fn keep(&self, value: Value) -> Handle {
+        let mut handles = self.0.handles.borrow_mut();
+        let place = match handles.free.pop() {
+            Some(place) => {
+                handles.values[place] = value;
+                place
+            }
+            None => {
+                handles.values.push(value);
+                handles.values.len() - 1
+            }
+        };
+        Handle { lua: self.clone(), place }
+    }
+
+    /// Whether a handle is of this program.
+    pub(super) fn owns(&self, handle: &Handle) -> bool {
+        Rc::ptr_eq(&self.0, &handle.lua.0)
+    }
+
+    /// How many bytes the heap has.
+    pub fn used_memory(&self) -> usize {
+        self.with(|vm, _| vm.heap.bytes())
+    }
+
+    /// Sets how many bytes the heap may have that are alive, from now on; zero stands for any number. Returns what it was.
+    ///
+    /// A program that needs more gets an error, which it may catch: `not enough memory`. It gets it when the collector has found that
+    /// so much is alive, so the heap may have had up to about twice as many bytes for a moment. What Rust code makes, and code and
+    /// source of functions, do not count.
+    ///
+    /// ```
+    /// use azulejo_lua::api::Lua;
+    ///
+    /// let lua = Lua::new();
+    /// lua.set_memory_limit(4 << 20);
+    /// let wrong = lua.load("local t = {}; while true do t[#t + 1] = {} end").exec().unwrap_err();
+    /// assert_eq!(wrong.to_string(), "not enough memory");
+    /// lua.load("t = {}; for i = 1, 100 do t[i] = {} end").exec()?;
+    /// # Ok::<(), azulejo_lua::api::LuaError>(())
+    /// ```
+    pub fn set_memory_limit(&self, bytes: usize) -> usize {
+        let limit = if bytes == 0 { usize::MAX } else { bytes };
+        let before = self.with(|vm, _| vm.heap.set_limit(limit));
+        if before == usize::MAX { 0 } else { before }
+    }
+
+    /// Frees all that nothing refers to.
+    pub fn collect_garbage(&self) -> LuaResult<()> {
+        self.attempt(|vm, frames| {
+            vm.collect(frames, true);
+            vm.finalize(frames)
+        })
+    }
+}
+
+/// The program's owner may use it by the address from before again.
+struct Back<'a>(&'a Lua, (NonNull<Vm>, Frames<'static>));
+
+impl Drop for Back<'_> {
+    fn drop(&mut self) {
+        let Back(lua, (vm, frames)) = self;
+        lua.0.vm.set(*vm);
+        lua.0.frames.set(*frames);
+    }
+}
+
+impl Default for Lua {
+    fn default() -> Self {
+        Lua::new()
+    }
+}
+
+impl fmt::Debug for Lua {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lua").finish_non_exhaustive()
+    }
+}
+
+/// Keeps a value, and the program.
+pub(super) struct Handle {
+    pub(super) lua: Lua,
+    place: usize,
+}
+
+impl Handle {
+    /// The value.
+    pub(super) fn value(&self) -> Value {
+        self.lua.0.handles.borrow().values[self.place]
+    }
+}
+
+impl Clone for Handle {
+    fn clone(&self) -> Self {
+        self.lua.keep(self.value())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let mut handles = self.lua.0.handles.borrow_mut();
+        handles.values[self.place] = Value::NIL;
+        handles.free.push(self.place);
+    }
+}
+
+impl PartialEq for Handle {
+    fn eq(&self, other: &Handle) -> bool {
+        self.lua.owns(other) && self.value() == other.value()
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value().fmt(f)
+    }
+}

@@ -1,0 +1,32 @@
+//! Lua in a program of Rust.
+//!
+//! In: source text, and what Rust code lends to it: values, functions, and types with methods. Out: values, and errors as values of Rust.
+//!
+//! A [`Lua`] is a handle, as are all values on its heap: whoever has one keeps what it leads to.
+
+mod chunk;
+mod convert;
+#[cfg(feature = "serde")]
+mod deserialize;
+mod error;
+mod function;
+mod handle;
+#[cfg(feature = "serde")]
+mod serialize;
+mod table;
+mod thread;
+mod userdata;
+mod value;
+
+pub use chunk::Chunk;
+pub use convert::{FromLua, FromLuaMulti, IntoLua, IntoLuaMulti, Variadic};
+pub use error::LuaError;
+pub use function::LuaFunction;
+pub use handle::Lua;
+pub use table::{LuaTable, Pairs};
+pub use thread::LuaThread;
+pub use userdata::{AnyUserData, Methods, UserData};
+pub use value::{LuaString, LuaValue};
+
+/// The result of whatever may fail.
+pub type LuaResult<T> = Result<T, LuaError>;

@@ -1,0 +1,143 @@
+//! Calls, and expressions with several values.
+
+use super::{Builder, NameKind, Watch};
+use crate::run::bytecode::Op;
+use crate::run::draft::CALLEE;
+use crate::syntax::ast::{Expr, Line, Name, Suffix, SuffixKind};
+use azulejo::{Regs, Site};
+
+/// A register, and what is in it is called.
+pub(super) type Named = (u32, Option<(NameKind, Name)>);
+
+impl Builder<'_> {
+    /// Calls what is in a register; the first result is in `dst` then.
+    pub(super) fn call(&mut self, dst: u32, callee: Named, arguments: &[Expr], line: Line) {
+        self.scratch(|builder| builder.call_with(dst, callee, None, arguments, line));
+    }
+
+    /// Gets a method.
+    fn get_method(&mut self, line: Line, dst: u32, object: u32, key: &Name) {
+        let (dst, object, key) = (dst.into(), object.into(), self.key(key));
+        self.emit_at(line, Op::GetMethod { dst, object, key, cache: Site::new(), strings: Site::new() });
+    }
+
+    /// Calls a method of what is in a register.
+    pub(super) fn method(
+        &mut self,
+        dst: u32,
+        object: Named,
+        (name, arguments): (&Name, &[Expr]),
+        line: Line,
+    ) {
+        self.scratch(|builder| {
+            let callee = builder.take(1);
+            builder.get_method(line, callee, object.0, name);
+            builder.name(0, object.1);
+            let callee = (callee, Some((NameKind::Method, name.clone())));
+            builder.call_with(dst, callee, Some(object.0), arguments, line);
+        });
+    }
+
+    /// Makes a call with the object of a method in front of the arguments.
+    fn call_with(&mut self, dst: u32, callee: Named, object: Option<u32>, arguments: &[Expr], line: Line) {
+        let count = arguments.len() + object.is_some() as usize;
+        let is_multiple = arguments.last().is_some_and(Expr::is_multiple);
+        if is_multiple || count > 3 {
+            let call = self.lay_out(callee.0, object, arguments);
+            let dst = dst.into();
+            self.line = line;
+            self.emit_call(
+                &callee,
+                match is_multiple {
+                    true => Op::CallWithResults { dst, call },
+                    false => Op::Call { dst, call },
+                },
+            );
+        } else {
+            let mut registers: Vec<u32> = object.into_iter().collect();
+            for argument in arguments {
+                registers.push(self.any(argument));
+            }
+            let (dst, function) = (dst.into(), callee.0.into());
+            self.line = line;
+            self.emit_call(
+                &callee,
+                match registers[..] {
+                    [] => Op::Call0 { dst, function },
+                    [a] => Op::Call1 { dst, function, a: a.into() },
+                    [a, b] => Op::Call2 { dst, function, a: a.into(), b: b.into() },
+                    [a, b, c] => Op::Call3 { dst, function, a: a.into(), b: b.into(), c: c.into() },
+                    _ => unreachable!("there are at most three"),
+                },
+            );
+        }
+    }
+
+    /// Puts a function and its arguments into registers in a row. If the last argument has several values, its first is the last of them.
+    pub(super) fn lay_out(&mut self, callee: u32, object: Option<u32>, arguments: &[Expr]) -> Regs {
+        let first = self.take(1);
+        self.emit(Op::Move { dst: first.into(), a: callee.into() });
+        if let Some(object) = object {
+            let to = self.take(1);
+            self.emit(Op::Move { dst: to.into(), a: object.into() });
+        }
+        self.push_all(arguments);
+        Regs { first, count: self.free - first }
+    }
+
+    /// Puts expressions into registers in a row; the last one's other values are results then, if it has several. Returns whether it has.
+    pub(super) fn push_all(&mut self, exprs: &[Expr]) -> bool {
+        let Some((last, before)) = exprs.split_last() else { return false };
+        for expr in before {
+            self.push(expr);
+        }
+        match last.is_multiple() {
+            true => self.push_multiple(last),
+            false => {
+                self.push(last);
+            }
+        }
+        last.is_multiple()
+    }
+
+    /// Puts the first value of an expression into a new register; the others are results of the last call.
+    pub(super) fn push_multiple(&mut self, expr: &Expr) {
+        // Calls say what their results are, whoever wants them.
+        self.push(expr);
+    }
+
+    /// Puts the first value of `...` into a register; all are results then.
+    pub(super) fn put_varargs(&mut self, dst: u32) {
+        let pack = self.pack().into();
+        self.emit(Op::PutVarargs { dst: dst.into(), pack });
+    }
+
+    /// Ends the function with the result of a call.
+    pub(super) fn tail_call(&mut self, first: &Expr, suffixes: &[Suffix]) {
+        let (last, before) = suffixes.split_last().expect("there is one");
+        self.scratch(|builder| {
+            let (object, object_name) = builder.before(first, before);
+            let (callee, name, object, arguments) = match &last.kind {
+                SuffixKind::Call(arguments) => (object, object_name, None, arguments),
+                SuffixKind::Method(name, arguments) => {
+                    let callee = builder.take(1);
+                    builder.get_method(last.line, callee, object, name);
+                    builder.name(0, object_name);
+                    (callee, Some((NameKind::Method, name.clone())), Some(object), arguments)
+                }
+                _ => unreachable!("it is a call"),
+            };
+            let call = builder.lay_out(callee, object, arguments);
+            let is_multiple = arguments.last().is_some_and(Expr::is_multiple);
+            builder.line = last.line;
+            if builder.form.watch != Watch::Nothing {
+                return builder.watched_tail_call(&(callee, name), call, is_multiple);
+            }
+            builder.emit(match is_multiple {
+                true => Op::TailCallWithResults { call },
+                false => Op::TailCall { call },
+            });
+            builder.name(CALLEE, name);
+        });
+    }
+}

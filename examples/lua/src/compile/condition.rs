@@ -1,0 +1,210 @@
+//! Conditions as jumps.
+//!
+//! In: an expression, and whether to jump if it is true or if it is false. Out: jumps whose targets are set later. `and`, `or`, `not`
+//! and comparisons make no values.
+
+use super::Builder;
+use crate::object::value::{FALSE, NIL, TRUE};
+use crate::run::bytecode::Op;
+use crate::syntax::ast::{BinaryOp, Expr, Line, Operation, UnaryOp};
+use azulejo::{Imm, Label};
+
+/// A target that is set later.
+const LATER: Label = Label(u32::MAX);
+
+/// A comparison of which the result decides a jump.
+#[derive(Clone, Copy)]
+pub(super) struct Comparison<'e> {
+    op: BinaryOp,
+    line: Line,
+    right: &'e Expr,
+}
+
+impl Builder<'_> {
+    /// Jumps if an expression is true, or if it is false; returns the jumps, which go nowhere yet.
+    pub(super) fn jump(&mut self, expr: &Expr, if_true: bool) -> Vec<usize> {
+        match expr {
+            Expr::Paren(inner) => self.jump(inner, if_true),
+            Expr::Nil | Expr::Bool(false) => self.jump_always(!if_true),
+            Expr::Bool(true) | Expr::Number(_) | Expr::String(_) | Expr::Function(_) => {
+                self.jump_always(if_true)
+            }
+            Expr::Unary(UnaryOp::Not, inner, _) => self.jump(inner, !if_true),
+            Expr::Binary(first, rest) => self.jump_operations(first, rest, if_true),
+            _ => self.jump_value(expr, if_true),
+        }
+    }
+
+    fn jump_always(&mut self, does: bool) -> Vec<usize> {
+        if does { vec![self.emit(Op::Jump { to: LATER })] } else { Vec::new() }
+    }
+
+    fn jump_value(&mut self, expr: &Expr, if_true: bool) -> Vec<usize> {
+        self.scratch(|builder| {
+            let a = builder.any(expr);
+            vec![builder.jump_register(a, if_true)]
+        })
+    }
+
+    /// Jumps if a register has something true, or something false.
+    pub(super) fn jump_register(&mut self, register: u32, if_true: bool) -> usize {
+        let (a, to) = (register.into(), LATER);
+        self.emit(if if_true { Op::JumpIfTrue { a, to } } else { Op::JumpIfFalse { a, to } })
+    }
+
+    /// Jumps on what operations of one level give.
+    pub(super) fn jump_operations(
+        &mut self,
+        first: &Expr,
+        before: &[Operation],
+        if_true: bool,
+    ) -> Vec<usize> {
+        let Some((last, others)) = before.split_last() else { return self.jump(first, if_true) };
+        match last.op {
+            BinaryOp::And => self.jump_both(first, others, &last.right, if_true),
+            BinaryOp::Or => self.jump_either(first, others, &last.right, if_true),
+            op if is_comparison(op) => {
+                let comparison = Comparison { op, line: last.line, right: &last.right };
+                self.scratch(|builder| {
+                    if others.is_empty() {
+                        return builder.jump_compared(first, comparison, if_true);
+                    }
+                    let left = builder.take(1);
+                    builder.put_operations(left, first, others);
+                    vec![builder.jump_comparison(left, comparison, if_true)]
+                })
+            }
+            _ => self.scratch(|builder| {
+                let left = builder.take(1);
+                builder.put_operations(left, first, before);
+                vec![builder.jump_register(left, if_true)]
+            }),
+        }
+    }
+
+    /// `left and right`
+    fn jump_both(&mut self, first: &Expr, before: &[Operation], right: &Expr, if_true: bool) -> Vec<usize> {
+        let mut failed = self.jump_operations(first, before, false);
+        if if_true {
+            let jumps = self.jump(right, true);
+            self.land(failed);
+            jumps
+        } else {
+            failed.extend(self.jump(right, false));
+            failed
+        }
+    }
+
+    /// `left or right`
+    fn jump_either(&mut self, first: &Expr, before: &[Operation], right: &Expr, if_true: bool) -> Vec<usize> {
+        let mut succeeded = self.jump_operations(first, before, true);
+        if if_true {
+            succeeded.extend(self.jump(right, true));
+            succeeded
+        } else {
+            let jumps = self.jump(right, false);
+            self.land(succeeded);
+            jumps
+        }
+    }
+
+    fn jump_compared(&mut self, left: &Expr, comparison: Comparison<'_>, if_true: bool) -> Vec<usize> {
+        // A constant stands on the right.
+        if let Some(mirrored) = mirrored(comparison.op)
+            && is_constant(left)
+            && !is_constant(comparison.right)
+        {
+            let right = self.any(comparison.right);
+            let turned = Comparison { op: mirrored, right: left, ..comparison };
+            return vec![self.jump_comparison(right, turned, if_true)];
+        }
+        let left = self.any(left);
+        vec![self.jump_comparison(left, comparison, if_true)]
+    }
+
+    /// Jumps if a comparison with what is in a register holds, or if it does not.
+    fn jump_comparison(&mut self, left: u32, comparison: Comparison<'_>, if_true: bool) -> usize {
+        let Comparison { op, line, right } = comparison;
+        let (a, to) = (left.into(), LATER);
+        let if_equal = if_true == (op == BinaryOp::Equal);
+        let is_equality = matches!(op, BinaryOp::Equal | BinaryOp::NotEqual);
+        if let Some(k) = number(right) {
+            let k = Imm(k);
+            let jump = match (op, if_true) {
+                _ if is_equality && if_equal => Op::JumpIfNumber { a, k, to },
+                _ if is_equality => Op::JumpIfNotNumber { a, k, to },
+                (BinaryOp::Less, true) => Op::JumpIfLessConst { a, k, to },
+                (BinaryOp::Less, false) => Op::JumpIfNotLessConst { a, k, to },
+                (BinaryOp::LessEqual, true) => Op::JumpIfLessEqualConst { a, k, to },
+                (BinaryOp::LessEqual, false) => Op::JumpIfNotLessEqualConst { a, k, to },
+                (BinaryOp::Greater, true) => Op::JumpIfGreaterConst { a, k, to },
+                (BinaryOp::Greater, false) => Op::JumpIfNotGreaterConst { a, k, to },
+                (BinaryOp::GreaterEqual, true) => Op::JumpIfGreaterEqualConst { a, k, to },
+                (_, _) => Op::JumpIfNotGreaterEqualConst { a, k, to },
+            };
+            return self.emit_at(line, jump);
+        }
+        if is_equality {
+            let bits = match right {
+                Expr::Nil => Some(NIL),
+                Expr::Bool(value) => Some(if *value { TRUE } else { FALSE }),
+                Expr::String(text) => {
+                    let string = self.string(text);
+                    Some(crate::object::value::Value::string(string).0)
+                }
+                _ => None,
+            };
+            if let Some(bits) = bits {
+                let value = Imm(bits);
+                let is = Op::JumpIfIs { a, value, to };
+                return self.emit_at(line, if if_equal { is } else { Op::JumpIfIsNot { a, value, to } });
+            }
+        }
+        let right = self.any(right);
+        // `a > b` is `b < a`.
+        let (a, b) = match op {
+            BinaryOp::Greater | BinaryOp::GreaterEqual => (right.into(), left.into()),
+            _ => (left.into(), right.into()),
+        };
+        let jump = match (op, if_true) {
+            _ if is_equality && if_equal => Op::JumpIfEqual { a, b, to },
+            _ if is_equality => Op::JumpIfNotEqual { a, b, to },
+            (BinaryOp::Less | BinaryOp::Greater, true) => Op::JumpIfLess { a, b, to },
+            (BinaryOp::Less | BinaryOp::Greater, false) => Op::JumpIfNotLess { a, b, to },
+            (_, true) => Op::JumpIfLessEqual { a, b, to },
+            (_, false) => Op::JumpIfNotLessEqual { a, b, to },
+        };
+        self.emit_at(line, jump)
+    }
+}
+
+/// The number that an expression is, if it is a constant.
+pub(super) fn number(expr: &Expr) -> Option<f64> {
+    match expr {
+        Expr::Number(value) => Some(*value),
+        Expr::Paren(inner) => number(inner),
+        Expr::Unary(UnaryOp::Negate, inner, _) => number(inner).map(|value| -value),
+        _ => None,
+    }
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    matches!(expr, Expr::Nil | Expr::Bool(_) | Expr::String(_)) || number(expr).is_some()
+}
+
+/// The comparison that holds for exchanged operands.
+fn mirrored(op: BinaryOp) -> Option<BinaryOp> {
+    Some(match op {
+        BinaryOp::Less => BinaryOp::Greater,
+        BinaryOp::Greater => BinaryOp::Less,
+        BinaryOp::LessEqual => BinaryOp::GreaterEqual,
+        BinaryOp::GreaterEqual => BinaryOp::LessEqual,
+        BinaryOp::Equal | BinaryOp::NotEqual => op,
+        _ => return None,
+    })
+}
+
+/// Whether an operator compares.
+pub(super) fn is_comparison(op: BinaryOp) -> bool {
+    mirrored(op).is_some()
+}

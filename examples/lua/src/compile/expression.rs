@@ -1,0 +1,424 @@
+//! Expressions into registers.
+
+use super::condition::{is_comparison, number};
+use super::names::{name_of, suffix_name};
+use super::{Builder, CLOSURE, NameKind, Place};
+use crate::object::value::Value;
+use crate::run::bytecode::Op;
+use crate::syntax::ast::{
+    BinaryOp, Constructor, ConstructorItem, Expr, Line, Name, Operation, Suffix, SuffixKind, UnaryOp,
+};
+use azulejo::{Imm, Regs, Site};
+
+/// How many elements of a constructor are in registers before they are put into the table.
+const ELEMENTS_AT_ONCE: u32 = 50;
+
+impl Builder<'_> {
+    /// The register that has an expression's value: a variable's own, or a new temporary one.
+    pub(super) fn any(&mut self, expr: &Expr) -> u32 {
+        match expr {
+            Expr::Paren(inner) if !inner.is_multiple() => return self.any(inner),
+            Expr::Local(local) => {
+                if let Place::Register(register) = self.place(*local) {
+                    return register;
+                }
+            }
+            _ => {}
+        }
+        let dst = self.take(1);
+        self.put(dst, expr);
+        dst
+    }
+
+    /// Puts an expression's value into a new register.
+    pub(super) fn push(&mut self, expr: &Expr) -> u32 {
+        let dst = self.take(1);
+        self.put(dst, expr);
+        dst
+    }
+
+    /// Puts an expression's value into a register. The register may be that of a variable in the expression only if
+    /// [`may_be_put`] says so.
+    pub(super) fn put(&mut self, dst: u32, expr: &Expr) {
+        match expr {
+            Expr::Nil => self.constant(dst, Value::NIL),
+            Expr::Bool(value) => self.constant(dst, Value::bool(*value)),
+            Expr::Number(value) => self.constant(dst, Value::number(*value)),
+            Expr::String(text) => {
+                let string = self.string(text);
+                self.constant(dst, Value::string(string));
+            }
+            Expr::Vararg => self.put_varargs(dst),
+            Expr::Function(function) => {
+                self.line = function.last_line;
+                self.closure(dst, function, None);
+            }
+            Expr::Local(local) => match self.place(*local) {
+                Place::Register(a) if a == dst => {}
+                Place::Register(a) => drop(self.emit(Op::Move { dst: dst.into(), a: a.into() })),
+                Place::Cell(cell) => drop(self.emit(Op::GetCell { dst: dst.into(), cell: cell.into() })),
+                Place::Nowhere => unreachable!("a variable is used in its scope"),
+            },
+            Expr::Upvalue(at) => {
+                let (dst, closure, shared) = (dst.into(), CLOSURE.into(), self.shared[*at as usize]);
+                let at = Imm(*at);
+                self.emit(match shared {
+                    true => Op::GetSharedUpvalue { dst, closure, at },
+                    false => Op::GetUpvalue { dst, closure, at },
+                });
+            }
+            Expr::Global(name, line) => {
+                let key = self.key(name);
+                let (dst, closure) = (dst.into(), CLOSURE.into());
+                self.emit_at(*line, Op::GetGlobal { dst, closure, key, cache: Site::new() });
+            }
+            Expr::Table(table) => self.table(dst, table),
+            Expr::Suffixed(first, suffixes) => self.scratch(|builder| builder.suffixes(dst, first, suffixes)),
+            Expr::Unary(op, operand, line) => self.unary(dst, *op, operand, *line),
+            Expr::Binary(first, rest) => self.put_operations(dst, first, rest),
+            Expr::Paren(inner) => self.put(dst, inner),
+        }
+    }
+
+    /// A string as a field's name.
+    pub(super) fn key(&mut self, name: &Name) -> Imm<u64> {
+        Imm(Value::string(self.string(name)).0)
+    }
+
+    fn unary(&mut self, dst: u32, op: UnaryOp, operand: &Expr, line: Line) {
+        if op == UnaryOp::Negate
+            && let Some(value) = number(operand)
+        {
+            return self.constant(dst, Value::number(-value));
+        }
+        if op == UnaryOp::Not {
+            return self.put_condition(dst, operand, false);
+        }
+        self.scratch(|builder| {
+            let a = builder.any(operand);
+            let (dst, from) = (dst.into(), a.into());
+            builder.emit_at(
+                line,
+                match op {
+                    UnaryOp::Negate => Op::Negate { dst, a: from },
+                    UnaryOp::Length => Op::Length { dst, a: from },
+                    UnaryOp::Not => unreachable!("it was done above"),
+                },
+            );
+            builder.name(0, name_of(builder, operand));
+        });
+    }
+
+    /// `true` if an expression's truth is the one that is asked for, and else `false`.
+    fn put_condition(&mut self, dst: u32, expr: &Expr, wanted: bool) {
+        if !wanted
+            && !matches!(expr, Expr::Binary(_, rest) if rest.last().is_some_and(|last| is_decided(last.op)))
+        {
+            return self.scratch(|builder| {
+                let a = builder.any(expr);
+                builder.emit(Op::Not { dst: dst.into(), a: a.into() });
+            });
+        }
+        let others = self.jump(expr, !wanted);
+        self.constant(dst, Value::TRUE);
+        let end = self.jump_later();
+        self.land(others);
+        self.constant(dst, Value::FALSE);
+        self.land([end]);
+    }
+
+    /// A jump whose target is set later.
+    pub(super) fn jump_later(&mut self) -> usize {
+        self.emit(Op::Jump { to: azulejo::Label(u32::MAX) })
+    }
+
+    /// Puts the value of operations, one after the other, into a register.
+    pub(super) fn put_operations(&mut self, dst: u32, first: &Expr, rest: &[Operation]) {
+        let Some((last, before)) = rest.split_last() else { return self.put(dst, first) };
+        if let Some(value) = folded(first, rest) {
+            return self.constant(dst, Value::number(value));
+        }
+        // A chain is done from its start: its length is no depth.
+        let start =
+            rest.iter().rposition(|operation| is_decided(operation.op) || operation.op == BinaryOp::Concat);
+        match last.op {
+            BinaryOp::And | BinaryOp::Or => {
+                self.put_operations_before(dst, first, before);
+                let end = self.jump_register(dst, last.op == BinaryOp::Or);
+                self.put(dst, &last.right);
+                self.land([end]);
+            }
+            op if is_comparison(op) => {
+                let others = self.jump_operations(first, rest, false);
+                self.constant(dst, Value::TRUE);
+                let end = self.jump_later();
+                self.land(others);
+                self.constant(dst, Value::FALSE);
+                self.land([end]);
+            }
+            BinaryOp::Concat => self.concat(dst, first, rest),
+            _ => self.scratch(|builder| {
+                let from = start.map_or(0, |at| at + 1);
+                let (done, arithmetic) = rest.split_at(from);
+                let mut left = match done {
+                    [] => builder.any(first),
+                    _ => {
+                        let left = builder.take(1);
+                        builder.put_operations(left, first, done);
+                        left
+                    }
+                };
+                let mut left_expr = done.is_empty().then_some(first);
+                // What is between goes into a temporary register, since `dst` may be that of a variable.
+                let between = if arithmetic.len() > 1 { builder.take(1) } else { dst };
+                for (at, operation) in arithmetic.iter().enumerate() {
+                    let to = if at + 1 == arithmetic.len() { dst } else { between };
+                    builder.arithmetic(to, (left, left_expr), operation);
+                    (left, left_expr) = (to, None);
+                }
+            }),
+        }
+    }
+
+    fn put_operations_before(&mut self, dst: u32, first: &Expr, before: &[Operation]) {
+        match before {
+            [] => self.put(dst, first),
+            _ => self.put_operations(dst, first, before),
+        }
+    }
+
+    fn arithmetic(&mut self, dst: u32, (left, left_expr): (u32, Option<&Expr>), operation: &Operation) {
+        let Operation { op, line, right } = operation;
+        self.scratch(|builder| {
+            let (to, a) = (dst.into(), left.into());
+            if let Some(k) = number(right) {
+                let k = Imm(k);
+                builder.emit_at(
+                    *line,
+                    match op {
+                        BinaryOp::Add => Op::AddConst { dst: to, a, k },
+                        BinaryOp::Subtract => Op::SubtractConst { dst: to, a, k },
+                        BinaryOp::Multiply => Op::MultiplyConst { dst: to, a, k },
+                        BinaryOp::Divide => Op::DivideConst { dst: to, a, k },
+                        BinaryOp::Modulo => Op::ModuloConst { dst: to, a, k },
+                        _ => Op::PowerConst { dst: to, a, k },
+                    },
+                );
+                return builder.name(0, left_expr.and_then(|expr| name_of(builder, expr)));
+            }
+            let right_register = builder.any(right);
+            let b = right_register.into();
+            if let Some(k) = left_expr.and_then(number)
+                && let Some(op) = match op {
+                    BinaryOp::Add => Some(Op::ConstAdd { dst: to, k: Imm(k), b }),
+                    BinaryOp::Subtract => Some(Op::ConstSubtract { dst: to, k: Imm(k), b }),
+                    BinaryOp::Multiply => Some(Op::ConstMultiply { dst: to, k: Imm(k), b }),
+                    BinaryOp::Divide => Some(Op::ConstDivide { dst: to, k: Imm(k), b }),
+                    _ => None,
+                }
+            {
+                builder.emit_at(*line, op);
+            } else {
+                builder.emit_at(
+                    *line,
+                    match op {
+                        BinaryOp::Add => Op::Add { dst: to, a, b },
+                        BinaryOp::Subtract => Op::Subtract { dst: to, a, b },
+                        BinaryOp::Multiply => Op::Multiply { dst: to, a, b },
+                        BinaryOp::Divide => Op::Divide { dst: to, a, b },
+                        BinaryOp::Modulo => Op::Modulo { dst: to, a, b },
+                        _ => Op::Power { dst: to, a, b },
+                    },
+                );
+            }
+            builder.name(0, left_expr.and_then(|expr| name_of(builder, expr)));
+            builder.name(1, name_of(builder, right));
+        });
+    }
+
+    /// Concatenates the operands of operators of one level, and of those that their right operands end with.
+    fn concat(&mut self, dst: u32, first: &Expr, rest: &[Operation]) {
+        self.scratch(|builder| {
+            // Only the last one can be `..`, since that binds its right operand more strongly than its left one.
+            let (last, before) = rest.split_last().expect("there is one");
+            let left = builder.take(1);
+            builder.put_operations_before(left, first, before);
+            let mut count = 1;
+            let mut names = vec![before.is_empty().then(|| name_of(builder, first)).flatten()];
+            let (mut operation, mut lines) = (last, last.line);
+            loop {
+                let next = match &operation.right {
+                    Expr::Binary(first, rest) if rest.len() == 1 && rest[0].op == BinaryOp::Concat => {
+                        Some((&**first, &rest[0]))
+                    }
+                    _ => None,
+                };
+                let operand = next.map_or(&operation.right, |(first, _)| first);
+                builder.push(operand);
+                names.push(name_of(builder, operand));
+                count += 1;
+                match next {
+                    Some((_, rest)) => operation = rest,
+                    None => break,
+                }
+                lines = lines.max(operation.line);
+            }
+            builder.emit_at(lines, Op::Concat { dst: dst.into(), values: Regs { first: left, count } });
+            names.into_iter().zip(0..).for_each(|(name, operand)| builder.name(operand, name));
+        });
+    }
+
+    fn table(&mut self, dst: u32, table: &Constructor) {
+        let is_positional = |item: &&ConstructorItem| matches!(item, ConstructorItem::Positional(_));
+        let elements = table.items.iter().filter(is_positional).count() as u32;
+        let is_named = |item: &&ConstructorItem| matches!(item, ConstructorItem::Keyed(Expr::String(_), _));
+        let slots = table.items.iter().filter(is_named).count() as u32;
+        self.scratch(|builder| {
+            // The register may be that of a variable, which the items use.
+            let to = builder.take(1);
+            builder.emit_at(
+                table.line,
+                Op::NewTable { dst: to.into(), slots: Imm(slots), elements: Imm(elements) },
+            );
+            let (mut waiting, mut done) = (0, 0);
+            let mut first = builder.free;
+            for (at, item) in table.items.iter().enumerate() {
+                match item {
+                    ConstructorItem::Keyed(key, value) => {
+                        builder.scratch(|builder| builder.store_item(to, key, value))
+                    }
+                    ConstructorItem::Positional(value) => {
+                        if waiting == 0 {
+                            first = builder.free;
+                        }
+                        let is_last = at + 1 == table.items.len();
+                        if is_last && value.is_multiple() {
+                            builder.push_multiple(value);
+                            let values = Regs { first, count: waiting + 1 };
+                            let first = Imm(done + 1);
+                            builder.emit(Op::SetListAndResults { table: to.into(), first, values });
+                            (waiting, builder.free) = (0, values.first);
+                            continue;
+                        }
+                        builder.push(value);
+                        waiting += 1;
+                        if waiting == ELEMENTS_AT_ONCE {
+                            builder.set_list(to, &mut done, first, &mut waiting);
+                        }
+                    }
+                }
+            }
+            builder.set_list(to, &mut done, first, &mut waiting);
+            builder.emit(Op::Move { dst: dst.into(), a: to.into() });
+        });
+    }
+
+    fn set_list(&mut self, table: u32, done: &mut u32, first: u32, waiting: &mut u32) {
+        if *waiting > 0 {
+            let values = Regs { first, count: *waiting };
+            self.emit(Op::SetList { table: table.into(), first: Imm(*done + 1), values });
+            *done += *waiting;
+            *waiting = 0;
+            self.free = first;
+        }
+    }
+
+    fn store_item(&mut self, table: u32, key: &Expr, value: &Expr) {
+        if let Expr::String(name) = key {
+            let key = self.key(name);
+            let value = self.any(value);
+            self.emit(Op::SetField { object: table.into(), key, value: value.into(), cache: Site::new() });
+        } else {
+            let key = self.any(key);
+            let value = self.any(value);
+            self.emit(Op::SetIndex { object: table.into(), key: key.into(), value: value.into() });
+        }
+    }
+
+    /// Puts what an expression and all that stands behind it give into a register.
+    fn suffixes(&mut self, dst: u32, first: &Expr, suffixes: &[Suffix]) {
+        let (last, before) = suffixes.split_last().expect("there is one");
+        let object = self.before(first, before);
+        match &last.kind {
+            SuffixKind::Call(arguments) => self.call(dst, object, arguments, last.line),
+            SuffixKind::Method(name, arguments) => self.method(dst, object, (name, arguments), last.line),
+            _ => self.get(dst, object, last),
+        }
+    }
+
+    /// The register that has what an expression and what stands behind it give, and what it is called.
+    pub(super) fn before(&mut self, first: &Expr, before: &[Suffix]) -> (u32, Option<(NameKind, Name)>) {
+        let mut object = (self.any(first), name_of(self, first));
+        for suffix in before {
+            let dst = self.take(1);
+            self.scratch(|builder| match &suffix.kind {
+                SuffixKind::Call(arguments) => builder.call(dst, object.clone(), arguments, suffix.line),
+                SuffixKind::Method(name, arguments) => {
+                    builder.method(dst, object.clone(), (name, arguments), suffix.line);
+                }
+                _ => builder.get(dst, object.clone(), suffix),
+            });
+            object = (dst, suffix_name(suffix));
+        }
+        object
+    }
+
+    /// Gets a field or an element.
+    fn get(&mut self, dst: u32, (object, name): (u32, Option<(NameKind, Name)>), suffix: &Suffix) {
+        let (to, from) = (dst.into(), object.into());
+        match &suffix.kind {
+            SuffixKind::Field(key) | SuffixKind::Index(Expr::String(key)) => {
+                let key = self.key(key);
+                self.emit_at(suffix.line, Op::GetField { dst: to, object: from, key, cache: Site::new() });
+            }
+            SuffixKind::Index(key) => self.scratch(|builder| {
+                let key = builder.any(key);
+                builder.emit_at(suffix.line, Op::GetIndex { dst: to, object: from, key: key.into() });
+            }),
+            SuffixKind::Call(_) | SuffixKind::Method(..) => unreachable!("a call is no field"),
+        }
+        self.name(0, name);
+    }
+}
+
+/// Whether an operator's value is decided by jumps.
+fn is_decided(op: BinaryOp) -> bool {
+    is_comparison(op) || matches!(op, BinaryOp::And | BinaryOp::Or)
+}
+
+/// The value of operations on constants. What C's Lua computes when the program runs is not computed here: divisions by zero, and NaNs.
+fn folded(first: &Expr, rest: &[Operation]) -> Option<f64> {
+    let mut value = constant(first)?;
+    for operation in rest {
+        let right = constant(&operation.right)?;
+        value = match operation.op {
+            BinaryOp::Add => value + right,
+            BinaryOp::Subtract => value - right,
+            BinaryOp::Multiply => value * right,
+            BinaryOp::Divide if right != 0.0 => value / right,
+            BinaryOp::Modulo if right != 0.0 => value - (value / right).floor() * right,
+            BinaryOp::Power => value.powf(right),
+            _ => return None,
+        };
+    }
+    (!value.is_nan()).then_some(value)
+}
+
+fn constant(expr: &Expr) -> Option<f64> {
+    match expr {
+        Expr::Binary(first, rest) => folded(first, rest),
+        Expr::Paren(inner) => constant(inner),
+        Expr::Unary(UnaryOp::Negate, inner, _) => constant(inner).map(|value| -value),
+        _ => number(expr),
+    }
+}
+
+/// Whether an expression may be put into the register of a variable that it uses: it writes there last.
+pub(super) fn may_be_put(expr: &Expr) -> bool {
+    match expr {
+        Expr::Binary(_, rest) => !rest.iter().any(|operation| is_decided(operation.op)),
+        Expr::Unary(op, inner, _) => *op != UnaryOp::Not || may_be_put(inner),
+        Expr::Paren(inner) => may_be_put(inner),
+        _ => true,
+    }
+}

@@ -1,0 +1,37 @@
+//! Source text to functions.
+
+use super::{Form, TooComplex, Watch, compile};
+use crate::object::function::Closure;
+use crate::object::heap::Gc;
+use crate::run::vm::Vm;
+use crate::syntax::{self, SyntaxError};
+use std::rc::Rc;
+
+impl Vm {
+    /// Compiles a chunk: source text, or what [`Vm::dump`] has made.
+    pub fn load(&mut self, source: &[u8], chunk: &[u8]) -> Result<Gc<Closure>, SyntaxError> {
+        if super::dump::is_dump(source) {
+            return self.undump(source);
+        }
+        self.load_text(source, chunk)
+    }
+
+    /// Compiles source text.
+    pub(super) fn load_text(&mut self, source: &[u8], chunk: &[u8]) -> Result<Gc<Closure>, SyntaxError> {
+        let tree = syntax::parse(source)?;
+        let form = self.form_of(source);
+        let draft = compile(&mut self.heap, &tree, form).map_err(|TooComplex { line }| {
+            SyntaxError::of_whole("function or expression too complex".into(), line)
+        })?;
+        let definition = self.define(draft, &Rc::from(chunk), &Rc::from(source));
+        Ok(self.heap.closure(definition, self.globals(), &[]))
+    }
+
+    /// In which form a source is compiled. From the first one on that names the function which assigns to variables of others, all
+    /// variables that inner functions use are in cells.
+    pub(super) fn form_of(&mut self, source: &[u8]) -> Form {
+        self.shares_all |= memchr::memmem::find(source, b"setupvalue").is_some();
+        let watch = if self.hooks.is_any() { Watch::All } else { Watch::wanted_by(source) };
+        Form { watch, shares_all: self.shares_all }
+    }
+}

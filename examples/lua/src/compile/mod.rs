@@ -1,0 +1,117 @@
+//! Syntax trees to bytecode.
+//!
+//! In: a function as the parser made it. Out: a [`Draft`], with drafts of the functions in it: bytecode, its lines, and the names that
+//! error messages want. Variables live in VM registers, but for those in cells (see `bytecode`).
+//!
+//! An expression is put into a register that is asked for ([`Builder::put`]), or into any ([`Builder::any`]): then a variable's own register
+//! will do. A condition becomes jumps ([`Builder::jump`]).
+
+mod assign;
+mod call;
+mod condition;
+mod dump;
+mod expression;
+mod function;
+mod keep;
+mod load;
+mod names;
+mod statement;
+mod watch;
+
+pub(crate) use watch::Watch;
+
+use crate::object::heap::{Gc, Heap};
+use crate::object::string::Str;
+use crate::object::value::Value;
+use crate::run::bytecode::Op;
+use crate::run::draft::{Draft, LocalName, NameKind, OperandName};
+use crate::syntax::ast::{Function, Line, UpvalueSource};
+use keep::Owners;
+use std::rc::Rc;
+
+/// Why a function cannot be compiled: it is too complex.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TooComplex {
+    pub(crate) line: Line,
+}
+
+/// In which form functions are compiled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// What others can see of them.
+    pub(crate) watch: Watch,
+    /// Whether all variables that inner functions use are in cells.
+    pub(crate) shares_all: bool,
+}
+
+/// Makes bytecode of a chunk. The strings in it are put on the heap.
+pub(crate) fn compile(heap: &mut Heap, chunk: &Function, form: Form) -> Result<Draft, TooComplex> {
+    Builder::new(heap, chunk, &[], form).finish()
+}
+
+/// How an upvalue is captured: where the enclosing function has it, and whether it is in a cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CapturedVariable {
+    pub(crate) source: UpvalueSource,
+    pub(crate) is_shared: bool,
+}
+
+/// The state of compiling one function.
+pub(crate) struct Builder<'a> {
+    heap: &'a mut Heap,
+    function: &'a Function,
+    /// Whether each upvalue is in a cell.
+    shared: Vec<bool>,
+    form: Form,
+    code: Vec<Op>,
+    lines: Vec<Line>,
+    names: Vec<OperandName>,
+    constants: Vec<Value>,
+    inner: Vec<Draft>,
+    /// Where each local variable is.
+    places: Vec<Place>,
+    /// What `keep` knows.
+    owners: Owners,
+    /// The next register that is free.
+    free: u32,
+    /// How many registers were ever in use.
+    registers: u32,
+    /// For each open loop, the jumps that leave it.
+    breaks: Vec<Vec<usize>>,
+    /// The line that new bytecodes get.
+    line: Line,
+    /// The line at which hooks were let look last.
+    looked: Option<Line>,
+    locals: Vec<LocalName>,
+    /// The local variables that are in scope, by their numbers in `locals`.
+    open_locals: Vec<usize>,
+}
+
+/// Where a local variable is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// Not in scope yet.
+    Nowhere,
+    /// In this register.
+    Register(u32),
+    /// In a cell, whose address this register has.
+    Cell(u32),
+}
+
+/// The register of the function's closure.
+const CLOSURE: u32 = 0;
+
+/// How many registers a function may have.
+const MAX_REGISTERS: u32 = 60_000;
+
+impl Builder<'_> {
+    /// A string on the heap, which the function keeps.
+    fn string(&mut self, name: &Rc<[u8]>) -> Gc<Str> {
+        let string = self.heap.string(name);
+        let value = Value::string(string);
+        if !self.constants.contains(&value) {
+            self.constants.push(value);
+        }
+        string
+    }
+}

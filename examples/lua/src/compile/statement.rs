@@ -1,0 +1,221 @@
+//! Statements.
+
+use super::condition::number;
+use super::{Builder, NameKind, Place};
+use crate::object::value::Value;
+use crate::run::bytecode::Op;
+use crate::run::draft::ITERATOR;
+use crate::run::slow::{INITIAL, LIMIT, STEP};
+use crate::syntax::ast::{Block, Expr, GenericFor, LocalId, NumericFor, Statement, StatementKind};
+use azulejo::{Imm, Label, Regs, RegsMut};
+use std::rc::Rc;
+
+impl Builder<'_> {
+    /// Compiles a block; its variables' registers are free afterwards.
+    pub(super) fn block(&mut self, block: &Block) {
+        self.scratch(|builder| {
+            let scope = builder.open_scope();
+            block.statements.iter().for_each(|statement| builder.statement(statement));
+            let last = block.statements.last().map(|statement| &statement.kind);
+            builder
+                .close_scope(scope, !matches!(last, Some(StatementKind::Return(_) | StatementKind::Break)));
+        });
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        self.line = statement.line;
+        match &statement.kind {
+            StatementKind::Local(locals, values) if values.is_empty() => {
+                self.look_past();
+                self.declare_all(locals, values);
+            }
+            StatementKind::Local(locals, values) => self.declare_all(locals, values),
+            StatementKind::LocalFunction(local, function) => self.declare_function(*local, function),
+            StatementKind::Assign(targets, values, line) => self.assign(targets, values, *line),
+            StatementKind::Call(call) => {
+                self.scratch(|builder| builder.push(call));
+            }
+            StatementKind::Do(block) => self.block(block),
+            StatementKind::While(condition, body) => self.while_loop(condition, body),
+            StatementKind::Repeat(body, condition) => self.repeat_loop(body, condition),
+            StatementKind::If(arms, otherwise) => self.conditional(arms, otherwise.as_ref()),
+            StatementKind::NumericFor(parts) => self.scratch(|builder| builder.numeric_for(parts)),
+            StatementKind::GenericFor(parts) => self.scratch(|builder| builder.generic_for(parts)),
+            StatementKind::Return(values) => self.scratch(|builder| builder.give(values)),
+            StatementKind::Break => {
+                let jump = self.jump_later();
+                self.breaks.last_mut().expect("a loop is open").push(jump);
+            }
+        }
+    }
+
+    /// Compiles the body of a loop; `break` goes to what is emitted when the returned jumps land.
+    fn in_loop(&mut self, body: impl FnOnce(&mut Self)) -> Vec<usize> {
+        self.breaks.push(Vec::new());
+        body(self);
+        self.breaks.pop().expect("it was pushed")
+    }
+
+    fn while_loop(&mut self, condition: &Expr, body: &Block) {
+        // The condition is behind the body, so that an iteration has one jump.
+        let line = self.line;
+        let to_condition = self.jump_later();
+        let start = self.here();
+        let breaks = self.in_loop(|builder| builder.block(body));
+        self.land([to_condition]);
+        self.line = line;
+        self.look_again();
+        let again = self.jump(condition, true);
+        self.jump_back(again, start);
+        self.land(breaks);
+    }
+
+    fn repeat_loop(&mut self, body: &Block, condition: &Expr) {
+        let start = self.here();
+        self.look_again();
+        let breaks = self.in_loop(|builder| {
+            builder.scratch(|builder| {
+                let scope = builder.open_scope();
+                body.statements.iter().for_each(|statement| builder.statement(statement));
+                // The condition sees the variables of the block.
+                let again = builder.jump(condition, false);
+                builder.jump_back(again, start);
+                builder.close_scope(scope, true);
+            });
+        });
+        self.land(breaks);
+    }
+
+    /// Lets jumps go back to a place.
+    fn jump_back(&mut self, jumps: Vec<usize>, to: Label) {
+        jumps.into_iter().for_each(|at| self.set_target(at, to));
+    }
+
+    fn conditional(&mut self, arms: &[(Expr, Block)], otherwise: Option<&Block>) {
+        let mut ends = Vec::new();
+        for (at, (condition, block)) in arms.iter().enumerate() {
+            let others = self.jump(condition, false);
+            self.block(block);
+            let is_last = at + 1 == arms.len() && otherwise.is_none();
+            if !is_last {
+                ends.push(self.jump_later());
+            }
+            self.land(others);
+        }
+        otherwise.into_iter().for_each(|block| self.block(block));
+        self.land(ends);
+    }
+
+    fn numeric_for(&mut self, parts: &NumericFor) {
+        let NumericFor { variable, start, limit: end, step, begin, body } = parts;
+        let line = self.line;
+        let index = self.push(start);
+        let limit = self.push(end);
+        let constant = step.as_ref().map_or(Some(1.0), number).filter(|step| *step != 0.0);
+        let by = self.take(1);
+        match step {
+            None => self.constant(by, Value::number(1.0)),
+            Some(step) => self.put(by, step),
+        }
+        let parts = [(index, Some(start), INITIAL), (limit, Some(end), LIMIT), (by, step.as_ref(), STEP)];
+        for (register, part, which) in parts {
+            if part.is_some_and(|part| number(part).is_none()) {
+                self.emit_at(*begin, Op::ForNumber { a: register.into(), which: Imm(which) });
+            }
+        }
+        let (i, l, s) = (index.into(), limit.into(), by.into());
+        let end = self.emit_at(*begin, Op::ForPrepare { index: i, limit: l, step: s, end: Label(u32::MAX) });
+        let top = self.here();
+        self.note_hidden(["(for index)", "(for limit)", "(for step)"], index);
+        let breaks = self.in_loop(|builder| {
+            builder.scratch(|builder| {
+                builder.declare_copy(*variable, index);
+                builder.begin_iteration(body);
+                builder.block(body);
+            });
+        });
+        let (index, limit, step, to) = (index.into(), limit.into(), by.into(), top);
+        self.emit_at(
+            line,
+            match constant {
+                Some(k) if k > 0.0 => Op::ForLoopUp { index, limit, step: Imm(k), to },
+                Some(k) => Op::ForLoopDown { index, limit, step: Imm(k), to },
+                None => Op::ForLoop { index, limit, step, to },
+            },
+        );
+        self.land(breaks.into_iter().chain([end]));
+    }
+
+    /// Code jumps to the body of a loop.
+    fn begin_iteration(&mut self, body: &Block) {
+        self.line = body.statements.first().map_or(self.line, |first| first.line);
+        self.look_at_iteration();
+    }
+
+    /// A variable that starts with the value of a hidden one, and is that itself if the program does not assign to it.
+    fn declare_copy(&mut self, variable: LocalId, hidden: u32) {
+        if self.function.local(variable).is_assigned || self.is_in_cell(variable) {
+            let register = self.take(1);
+            self.emit(Op::Move { dst: register.into(), a: hidden.into() });
+            self.declare(variable, register);
+        } else {
+            self.places[variable.0 as usize] = Place::Register(hidden);
+            self.note_local(self.function.local(variable).name.clone(), hidden, false);
+        }
+    }
+
+    fn generic_for(&mut self, parts: &GenericFor) {
+        let GenericFor { variables, values, line, body } = parts;
+        let control = self.take(3);
+        let count = variables.len() as u32;
+        // Results are written by address: the collector takes what was there before for alive.
+        self.nils(control + 1, 2 + count);
+        self.put_all(control, 3, values);
+        let first = self.take(count);
+        let to_next = self.jump_later();
+        let top = self.here();
+        self.note_hidden(["(for generator)", "(for state)", "(for control)"], control);
+        let breaks = self.in_loop(|builder| {
+            builder.scratch(|builder| {
+                for (variable, register) in variables.iter().zip(first..) {
+                    builder.declare(*variable, register);
+                }
+                builder.begin_iteration(body);
+                builder.block(body);
+            });
+        });
+        self.land([to_next]);
+        self.emit_at(
+            *line,
+            Op::ForEach {
+                control: RegsMut { first: control, count: 3 },
+                variables: RegsMut { first, count },
+                to: top,
+            },
+        );
+        self.name(ITERATOR, Some((NameKind::Local, Rc::from(&b"(for generator)"[..]))));
+        self.land(breaks);
+    }
+
+    fn give(&mut self, values: &[Expr]) {
+        match values {
+            [] => {
+                self.keep_all();
+                self.emit(Op::Return0);
+            }
+            [call @ Expr::Suffixed(first, suffixes)] if call.is_multiple() => self.tail_call(first, suffixes),
+            [value] if !value.is_multiple() => {
+                let a = self.any(value);
+                self.keep_all();
+                self.emit(Op::Return { a: a.into() });
+            }
+            values => {
+                let first = self.free;
+                let is_open = self.push_all(values);
+                let values = Regs { first, count: self.free - first };
+                self.keep_all();
+                self.emit(if is_open { Op::ReturnResults { values } } else { Op::ReturnMany { values } });
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What the library `debug` wants to know of functions: where local variables are, and code that lets it look.
+//!
+//! In: which of that a chunk may ask for. Out: the names of local variables with their registers, and opcodes that do nothing else.
+//!
+//! Code forgets a value that it does not need any more, and nobody stops it to call a hook. So what a chunk asks for by name has to be in its
+//! code from the start ([`Watch::wanted_by`]); all other code pays nothing.
+
+use super::Builder;
+use super::call::Named;
+use crate::run::bytecode::Op;
+use crate::run::draft::{CALLEE, LocalName};
+use crate::run::slow::{CALL, ITERATION, LINE, NATIVE_CALL, NATIVE_RETURN, RETURN};
+use crate::syntax::ast::Name;
+use azulejo::{Imm, Regs};
+
+/// What a function keeps ready for `debug`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Watch {
+    /// Nothing.
+    Nothing,
+    /// Its closure, for `getfenv`, `setfenv` and `getinfo`.
+    Closure,
+    /// All local variables, and hooks are called.
+    All,
+}
+
+impl Watch {
+    /// What the functions of a chunk keep: by the names in it.
+    pub(crate) fn wanted_by(source: &[u8]) -> Watch {
+        let names = |name: &[u8]| source.windows(name.len()).any(|part| part == name);
+        let all: [&[u8]; 2] = [b"sethook", b"etlocal"];
+        let closure: [&[u8]; 3] = [b"etfenv", b"getinfo", b"module"];
+        match () {
+            () if all.into_iter().any(names) => Watch::All,
+            () if closure.into_iter().any(names) => Watch::Closure,
+            () => Watch::Nothing,
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// Lets others look, if this is the place, before an opcode is emitted.
+    pub(super) fn before_op(&mut self, op: &Op) {
+        let is_return = matches!(
+            op,
+            Op::Return0
+                | Op::Return { .. }
+                | Op::ReturnMany { .. }
+                | Op::ReturnResults { .. }
+                | Op::ReturnGiven { .. }
+        );
+        match self.form.watch {
+            Watch::Nothing => {}
+            Watch::Closure => {
+                if is_return {
+                    self.append(Op::Keep { a: super::CLOSURE.into() });
+                }
+            }
+            Watch::All => {
+                self.look_at_line();
+                if is_return {
+                    self.look(RETURN, super::CLOSURE);
+                }
+            }
+        }
+    }
+
+    /// Lets others look if a line begins.
+    fn look_at_line(&mut self) {
+        if self.looked != Some(self.line) {
+            self.looked = Some(self.line);
+            self.look(LINE, super::CLOSURE);
+        }
+    }
+
+    /// Lets others look where each iteration of a `for` begins, as the loop jumps there.
+    pub(super) fn look_at_iteration(&mut self) {
+        if self.form.watch == Watch::All {
+            self.looked = Some(self.line);
+            self.look(ITERATION, super::CLOSURE);
+        }
+    }
+
+    /// Variables at the start of a function have no value until one is assigned: that is no line.
+    pub(super) fn look_past(&mut self) {
+        let is_line = |op: &Op| matches!(op, Op::Look { kind: Imm(LINE), .. });
+        if self.form.watch == Watch::All && !self.code.iter().any(is_line) {
+            self.looked = Some(self.line);
+        }
+    }
+
+    /// Lets others look where a function begins.
+    pub(super) fn look_at_start(&mut self) {
+        if self.form.watch == Watch::All {
+            self.look(CALL, super::CLOSURE);
+            // What arguments need is no line of the program.
+            self.looked = Some(self.line);
+        }
+    }
+
+    /// Code jumps back to what is emitted next, or begins there.
+    pub(super) fn look_again(&mut self) {
+        self.looked = None;
+    }
+
+    /// Emits a call, around which others may look, as functions of Rust do not say that they are called.
+    pub(super) fn emit_call(&mut self, callee: &Named, op: Op) {
+        let is_watched = self.form.watch == Watch::All;
+        if is_watched {
+            self.look_at_line();
+            self.look(NATIVE_CALL, callee.0);
+            self.name(CALLEE, callee.1.clone());
+        }
+        self.emit(op);
+        self.name(CALLEE, callee.1.clone());
+        if is_watched {
+            self.look(NATIVE_RETURN, callee.0);
+            self.name(CALLEE, callee.1.clone());
+        }
+    }
+
+    /// Ends the function with the result of a call. A function of Rust that is called still sees it.
+    pub(super) fn watched_tail_call(&mut self, callee: &Named, call: Regs, is_multiple: bool) {
+        let dst = self.take(1);
+        self.emit(match is_multiple {
+            true => Op::TailCallOfClosureWithResults { call },
+            false => Op::TailCallOfClosure { call },
+        });
+        self.emit_call(
+            callee,
+            match is_multiple {
+                true => Op::CallWithResults { dst: dst.into(), call },
+                false => Op::Call { dst: dst.into(), call },
+            },
+        );
+        self.emit(Op::ReturnGiven { a: dst.into() });
+    }
+
+    fn look(&mut self, kind: u32, callee: u32) {
+        let values = Regs { first: 0, count: self.free };
+        self.append(Op::Look { values, kind: Imm(kind), callee: callee.into() });
+    }
+
+    /// A local variable is in a register from the next bytecode on.
+    pub(super) fn note_local(&mut self, name: Name, register: u32, is_cell: bool) {
+        let from = self.code.len() as u32;
+        self.open_locals.push(self.locals.len());
+        self.locals.push(LocalName { name, register, is_cell, from, to: u32::MAX });
+    }
+
+    /// A variable that the program does not see, and C's Lua has a name for.
+    pub(super) fn note_hidden(&mut self, names: [&str; 3], first: u32) {
+        for (name, register) in names.into_iter().zip(first..) {
+            self.note_local(name.as_bytes().into(), register, false);
+        }
+    }
+
+    /// Local variables whose registers are free again are gone.
+    pub(super) fn forget_locals(&mut self) {
+        while let Some(local) = self.open_locals.pop_if(|local| self.locals[*local].register >= self.free) {
+            self.locals[local].to = self.code.len() as u32;
+        }
+    }
+}

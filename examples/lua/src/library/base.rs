@@ -1,0 +1,578 @@
+//! The base library.
+
+use super::arguments::{self, any, opt_integer, table};
+use crate::number;
+use crate::object::function::{Closure, Native};
+use crate::object::heap::{Gc, Header, ObjectKind};
+use crate::object::table::{Room, Table};
+use crate::object::value::{ABSENT, FUNCTION, NIL, Type, USERDATA, Value};
+use crate::run::bytecode::Op;
+use crate::run::draft::Draft;
+use crate::run::error::{Result, Thrown};
+use crate::run::levels::Level;
+use crate::run::slow::NativeFunction;
+use crate::run::vm::Vm;
+use crate::system_text::system_text;
+use azulejo::Frames;
+use std::io::{Read, Write};
+
+const FUNCTIONS: &[(&str, NativeFunction)] = &[
+    ("assert", assert),
+    ("collectgarbage", collectgarbage),
+    ("error", error),
+    ("gcinfo", gcinfo),
+    ("getfenv", getfenv),
+    ("getmetatable", getmetatable),
+    ("ipairs", ipairs),
+    ("load", load),
+    ("loadstring", loadstring),
+    ("newproxy", newproxy),
+    ("next", next),
+    ("pairs", pairs),
+    ("print", print),
+    ("rawequal", rawequal),
+    ("rawget", rawget),
+    ("rawset", rawset),
+    ("select", select),
+    ("setfenv", setfenv),
+    ("setmetatable", setmetatable),
+    ("tonumber", tonumber),
+    ("tostring", tostring),
+    ("type", type_of),
+    ("unpack", unpack),
+];
+
+/// What reads files.
+const FILES: &[(&str, NativeFunction)] = &[("dofile", dofile), ("loadfile", loadfile)];
+
+impl Vm {
+    /// Adds the base library to the global variables; functions that read files only if the program may.
+    pub(crate) fn open_base(&mut self, with_files: bool) {
+        let globals = self.globals;
+        self.add_natives(globals, FUNCTIONS);
+        if with_files {
+            self.add_natives(globals, FILES);
+        }
+        self.set_field_of(globals, "_G", Value::table(globals));
+        let version = self.text("Lua 5.1");
+        self.set_field_of(globals, "_VERSION", version);
+        // R0 is the function itself; the arguments are in a pack behind it.
+        let (dst, pack) = (2.into(), 1.into());
+        let protected = vec![Op::ProtectedCall { dst, pack }, Op::ReturnGiven { a: 2.into() }];
+        let few = Op::ProtectedFew { dst: 4.into(), function: 1.into(), a: 2.into(), b: 3.into() };
+        let few = vec![few, Op::ReturnGiven { a: 4.into() }];
+        let few = Draft::builtin(few, 5, 3, false);
+        self.add_builtin(globals, "pcall", Some(few), Draft::builtin(protected, 3, 0, true));
+        let (function, handler) = (1.into(), 2.into());
+        let handled =
+            vec![Op::HandledCall { dst: 3.into(), function, handler }, Op::ReturnGiven { a: 3.into() }];
+        self.add_builtin(globals, "xpcall", None, Draft::builtin(handled, 4, 2, false));
+    }
+
+    /// Sets a field of a library's table.
+    pub(crate) fn set_field_of(&mut self, table: Gc<Table>, name: &str, value: Value) {
+        let key = self.heap.string(name.as_bytes());
+        self.heap.set_string(table, key, value).expect("the key may be one");
+    }
+
+    /// Makes functions of Rust fields of a table.
+    pub(crate) fn add_natives(&mut self, table: Gc<Table>, functions: &[(&'static str, NativeFunction)]) {
+        for (name, function) in functions {
+            let native = self.native_function(name, *function, &[]);
+            self.set_field_of(table, name, native);
+        }
+    }
+
+    /// A function of Rust as a value.
+    pub(crate) fn native_function(
+        &mut self,
+        name: &'static str,
+        function: NativeFunction,
+        upvalues: &[Value],
+    ) -> Value {
+        let native = self.heap.native((name, function as usize as u64), self.globals, upvalues);
+        Value::object(FUNCTION, native)
+    }
+
+    /// Makes a function of bytecode a field of a table. It may have a form of its own for few arguments.
+    pub(crate) fn add_builtin(
+        &mut self,
+        table: Gc<Table>,
+        name: &'static str,
+        few: Option<Draft>,
+        any: Draft,
+    ) {
+        let closure = self.builtin(name, few, any);
+        self.set_field_of(table, name, Value::object(FUNCTION, closure));
+    }
+}
+
+fn assert(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    if any(vm, frames, args, 0)?.is_true() {
+        return Ok(vm.give(args));
+    }
+    match args.get(1) {
+        None | Some(&Value::NIL) => vm.fail(frames, "assertion failed!"),
+        Some(_) => {
+            let message = arguments::string(vm, frames, args, 1)?.bytes().to_vec();
+            vm.fail(frames, message)
+        }
+    }
+}
+
+fn collectgarbage(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let option = match args.first() {
+        None | Some(&Value::NIL) => b"collect".to_vec(),
+        Some(_) => arguments::string(vm, frames, args, 0)?.bytes().to_vec(),
+    };
+    let number = opt_integer(vm, frames, args, 1, 0)?;
+    let percent = number.clamp(0, 1 << 20) as usize;
+    Ok(Value::number(match &option[..] {
+        b"collect" => {
+            vm.collect(frames, true);
+            vm.finalize(frames)?;
+            0.0
+        }
+        b"count" => vm.heap.bytes() as f64 / 1024.0,
+        b"stop" => {
+            vm.heap.stop();
+            0.0
+        }
+        b"restart" => {
+            vm.heap.restart();
+            0.0
+        }
+        b"step" => {
+            // As in C's Lua the number is one of kilobytes; each costs about as much work as allocating them does.
+            let is_done = vm.collect_some(frames, percent.max(1) << 10);
+            vm.finalize(frames)?;
+            return Ok(Value::bool(is_done));
+        }
+        b"setpause" => vm.heap.set_pause(percent) as f64,
+        b"setstepmul" => vm.heap.set_speed(percent) as f64,
+        _ => {
+            let message = [b"invalid option '", &option[..], b"'"].concat();
+            return arguments::fail(vm, frames, 0, message);
+        }
+    }))
+}
+
+fn gcinfo(vm: &mut Vm, _: &Frames<'_>, _: &[Value]) -> Result<Value> {
+    Ok(Value::number((vm.heap.bytes() / 1024) as f64))
+}
+
+fn error(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let value = args.first().copied().unwrap_or(Value::NIL);
+    let level = opt_integer(vm, frames, args, 1, 1)?;
+    if level <= 0 || value.as_string().is_none() && !value.is_number() {
+        return vm.throw(frames, value);
+    }
+    let text = arguments::string(vm, frames, args, 0)?;
+    let mut message = match level {
+        1 => vm.caller(frames).map_or(Vec::new(), |frame| vm.position_of(&frame)),
+        _ => vm.position_at(vm.levels(frames).get(level as usize)),
+    };
+    message.extend_from_slice(text.bytes());
+    let message = vm.heap.string(&message);
+    vm.throw(frames, Value::string(message))
+}
+
+/// The function that an argument of `getfenv` and `setfenv` means: itself, or that at a level.
+fn function_at(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], default: bool) -> Result<Option<Value>> {
+    let value = args.first().copied().unwrap_or(Value::NIL);
+    if value.type_of() == Type::Function {
+        return Ok(Some(value));
+    }
+    let level = match default {
+        true => opt_integer(vm, frames, args, 0, 1)?,
+        false => arguments::integer(vm, frames, args, 0)?,
+    };
+    if level < 0 {
+        return arguments::fail(vm, frames, 0, "level must be non-negative");
+    }
+    if level == 0 {
+        return Ok(None);
+    }
+    let level = vm.levels(frames).get(level as usize).map(Level::function);
+    match level {
+        Some(function) => Ok(function),
+        None => arguments::fail(vm, frames, 0, "invalid level"),
+    }
+}
+
+/// The environment of a function.
+pub(super) fn environment(function: Value) -> Option<&'static std::cell::Cell<Gc<Table>>> {
+    let object = function.as_object::<Header>(FUNCTION)?;
+    // SAFETY: the kind says what the object is; it stays while it is used.
+    Some(unsafe {
+        match object.kind() {
+            ObjectKind::Native => &(*object.cast::<Native>().pointer()).environment,
+            _ => &(*object.cast::<Closure>().pointer()).environment,
+        }
+    })
+}
+
+fn getfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let function = function_at(vm, frames, args, true)?;
+    // Functions of Rust have the program's, as those of C do.
+    let function = function.filter(|function| function.object_kind() != Some(ObjectKind::Native));
+    let environment = function.and_then(environment).map_or(vm.globals(), |environment| environment.get());
+    let key = vm.heap.string(b"__fenv");
+    let protected = environment.metatable().map_or(Value::NIL, |meta| meta.get_string(key));
+    Ok(if protected.is_nil() { Value::table(environment) } else { protected })
+}
+
+fn setfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let to = table(vm, frames, args, 1)?;
+    let Some(function) = function_at(vm, frames, args, false)? else {
+        vm.set_globals(to);
+        return Ok(vm.give(&[]));
+    };
+    let is_native = function.object_kind() == Some(ObjectKind::Native);
+    match environment(function).filter(|_| !is_native) {
+        Some(environment) => environment.set(to),
+        None => return vm.fail(frames, "'setfenv' cannot change environment of given object"),
+    }
+    function.header().into_iter().for_each(|object| vm.heap.again(object));
+    Ok(function)
+}
+
+fn getmetatable(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let value = any(vm, frames, args, 0)?;
+    let Some(meta) = vm.metatable(value) else { return Ok(Value::NIL) };
+    let key = vm.heap.string(b"__metatable");
+    let protected = meta.get_string(key);
+    Ok(if protected.is_nil() { Value::table(meta) } else { protected })
+}
+
+fn setmetatable(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let of = table(vm, frames, args, 0)?;
+    let meta = args.get(1).copied();
+    if !meta.is_some_and(|meta| meta.is_nil() || meta.as_table().is_some()) {
+        return arguments::fail(vm, frames, 1, "nil or table expected");
+    }
+    let key = vm.heap.string(b"__metatable");
+    if of.metatable().is_some_and(|meta| !meta.get_string(key).is_nil()) {
+        return vm.fail(frames, "cannot change a protected metatable");
+    }
+    vm.heap.set_metatable(of, meta.and_then(Value::as_table));
+    Ok(args[0])
+}
+
+/// One iteration of `ipairs`.
+fn each_index(vm: &mut Vm, _: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let (Some(table), Some(at)) = (args[0].as_table(), args[1].as_integer()) else { return Ok(Value::NIL) };
+    let value = table.get_integer(at + 1);
+    if value.is_nil() {
+        return Ok(vm.give(&[]));
+    }
+    Ok(vm.give(&[Value::number((at + 1) as f64), value]))
+}
+
+fn ipairs(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    table(vm, frames, args, 0)?;
+    let each = match vm.each_index {
+        Some(each) => each,
+        None => *vm.each_index.insert(Value::NIL),
+    };
+    let each = if each.is_nil() { vm.native_function("?", each_index, &[]) } else { each };
+    vm.each_index = Some(each);
+    Ok(vm.give(&[each, args[0], Value::number(0.0)]))
+}
+
+fn pairs(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    table(vm, frames, args, 0)?;
+    let next = match vm.next {
+        Some(next) => next,
+        None => {
+            let function = vm.native_function("next", next, &[]);
+            *vm.next.insert(function)
+        }
+    };
+    Ok(vm.give(&[next, args[0], Value::NIL]))
+}
+
+fn next(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let of = table(vm, frames, args, 0)?;
+    match of.next(args.get(1).copied().unwrap_or(Value::NIL)) {
+        Ok(Some((key, value))) => Ok(vm.give(&[key, value])),
+        Ok(None) => Ok(Value::NIL),
+        Err(_) => vm.fail_plainly(frames, "invalid key to 'next'"),
+    }
+}
+
+fn rawequal(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let (a, b) = (any(vm, frames, args, 0)?, any(vm, frames, args, 1)?);
+    Ok(Value::bool(match (a.as_number(), b.as_number()) {
+        (Some(a), Some(b)) => a == b,
+        _ => a == b,
+    }))
+}
+
+fn rawget(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    Ok(table(vm, frames, args, 0)?.get(any(vm, frames, args, 1)?))
+}
+
+fn rawset(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let of = table(vm, frames, args, 0)?;
+    let (key, value) = (any(vm, frames, args, 1)?, any(vm, frames, args, 2)?);
+    vm.heap.set(of, key, value).or_else(|error| vm.fail_in(frames, error.message()))?;
+    Ok(args[0])
+}
+
+fn select(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let rest = args.get(1..).unwrap_or_default();
+    if args.first().and_then(|value| value.as_string()).is_some_and(|text| text.bytes().starts_with(b"#")) {
+        return Ok(Value::number(rest.len() as f64));
+    }
+    let number = arguments::integer(vm, frames, args, 0)?;
+    let skipped = if number < 0 { rest.len() as i64 + number } else { number - 1 };
+    if number == 0 || skipped < 0 {
+        return arguments::fail(vm, frames, 0, "index out of range");
+    }
+    Ok(vm.give(rest.get(skipped as usize..).unwrap_or_default()))
+}
+
+fn tonumber(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let base = opt_integer(vm, frames, args, 1, 10)?;
+    if base == 10 {
+        let value = any(vm, frames, args, 0)?;
+        return Ok(Vm::to_number(value).map_or(Value::NIL, Value::number));
+    }
+    let text = arguments::string(vm, frames, args, 0)?;
+    if !(2..=36).contains(&base) {
+        return arguments::fail(vm, frames, 1, "base out of range");
+    }
+    Ok(number::parse_in_base(text.bytes(), base as u32).map_or(Value::NIL, Value::number))
+}
+
+fn type_of(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let value = any(vm, frames, args, 0)?;
+    Ok(vm.text(value.type_of().name()))
+}
+
+fn unpack(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let of = table(vm, frames, args, 0)?;
+    let first = opt_integer(vm, frames, args, 1, 1)?;
+    let last = match args.get(2) {
+        None | Some(&Value::NIL) => of.length() as i64,
+        Some(_) => arguments::integer(vm, frames, args, 2)?,
+    };
+    if first > last {
+        return Ok(vm.give(&[]));
+    }
+    /// How many results a call may have.
+    const MOST: i64 = 1 << 20;
+    if last.checked_sub(first).is_none_or(|count| count >= MOST) {
+        return vm.fail(frames, "too many results to unpack");
+    }
+    let all: Vec<Value> = (first..=last).map(|key| of.get_integer(key)).collect();
+    Ok(vm.give(&all))
+}
+
+fn tostring(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let value = any(vm, frames, args, 0)?;
+    vm.text_of_value(frames, value)
+}
+
+impl Vm {
+    /// What `tostring` makes of a value.
+    pub(crate) fn text_of_value(&mut self, frames: &Frames<'_>, value: Value) -> Result<Value> {
+        if let Some(meta) = self.metatable(value) {
+            let key = self.names.to_string;
+            let method = meta.get_string(key);
+            if !method.is_nil() {
+                let first = self.call_value(frames, method, &[value])?;
+                let has_one = self.n_results > 0;
+                self.n_results = 1;
+                return Ok(if has_one { first } else { Value::NIL });
+            }
+        }
+        Ok(match value.type_of() {
+            Type::String => value,
+            Type::Nil => self.text("nil"),
+            Type::Boolean => self.text(if value == Value::TRUE { "true" } else { "false" }),
+            Type::Number => {
+                let mut text = Vec::new();
+                number::write(f64::from_bits(value.0), &mut text);
+                Value::string(self.heap.string(&text))
+            }
+            other => {
+                let address = value.0 & ((1 << 48) - 1);
+                let name = if value.0 >> 48 == USERDATA >> 48 { "userdata" } else { other.name() };
+                self.text(&format!("{name}: 0x{address:08x}"))
+            }
+        })
+    }
+}
+
+fn print(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let globals = Value::table(vm.globals());
+    let key = vm.text("tostring");
+    let converter = vm.get(frames, globals, key)?;
+    let mut out = vm.library.take_buffer();
+    let mut failed = Ok(());
+    for (at, value) in args.iter().enumerate() {
+        if let Err(thrown) = print_one(vm, frames, (converter, *value), at > 0, &mut out) {
+            failed = Err(thrown);
+            break;
+        }
+    }
+    if failed.is_ok() {
+        out.push(b'\n');
+    }
+    // What stands before a failure is written. As C's Lua, this does not say if nobody can read it.
+    let _ = vm.out.write_all(&out);
+    vm.library.bring_back(out);
+    failed.map(|()| vm.give(&[]))
+}
+
+/// Appends what `print` writes for one of its arguments: as C does, the text up to its first zero.
+fn print_one(
+    vm: &mut Vm,
+    frames: &Frames<'_>,
+    (converter, value): (Value, Value),
+    is_next: bool,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let text = vm.call_value(frames, converter, &[value])?;
+    let text = match vm.n_results {
+        0 => None,
+        _ => super::as_text(vm, text),
+    };
+    let Some(text) = text else {
+        return vm.fail(frames, "'tostring' must return a string to 'print'");
+    };
+    if is_next {
+        out.push(b'\t');
+    }
+    out.extend_from_slice(number::until_zero(text.bytes()));
+    Ok(())
+}
+
+/// What `load` and its like give: the function, or `nil` and a message.
+fn loaded(vm: &mut Vm, source: &[u8], chunk: &[u8]) -> Value {
+    match vm.load(source, chunk) {
+        Ok(closure) => {
+            vm.n_results = 1;
+            Value::object(FUNCTION, closure)
+        }
+        Err(error) => {
+            let message = vm.heap.string(&error.text(chunk));
+            vm.give(&[Value::NIL, Value::string(message)])
+        }
+    }
+}
+
+fn loadstring(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let text = arguments::string(vm, frames, args, 0)?;
+    let chunk = match args.get(1) {
+        None | Some(&Value::NIL) => text,
+        Some(_) => arguments::string(vm, frames, args, 1)?,
+    };
+    Ok(loaded(vm, text.bytes(), chunk.bytes()))
+}
+
+fn load(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let reader = arguments::function(vm, frames, args, 0)?;
+    let chunk = match args.get(1) {
+        None | Some(&Value::NIL) => b"=(load)".to_vec(),
+        Some(_) => arguments::string(vm, frames, args, 1)?.bytes().to_vec(),
+    };
+    let mut source = Vec::new();
+    loop {
+        let piece = match vm.call_value(frames, reader, &[]) {
+            Ok(piece) => piece,
+            Err(Thrown) => {
+                let error = vm.error;
+                return Ok(vm.give(&[Value::NIL, error]));
+            }
+        };
+        match piece.as_string() {
+            _ if piece.is_nil() || vm.n_results == 0 => break,
+            Some(text) if text.is_empty() => break,
+            Some(text) => source.extend_from_slice(text.bytes()),
+            None if piece.is_number() => {
+                source.extend_from_slice(super::as_text(vm, piece).expect("it is a number").bytes());
+            }
+            None => {
+                let message = vm.text("reader function must return a string");
+                return Ok(vm.give(&[Value::NIL, message]));
+            }
+        }
+    }
+    Ok(loaded(vm, &source, &chunk))
+}
+
+/// The text of a file, or of the standard input, and what its chunk is called; or else why it cannot be read.
+pub(crate) fn read_file(path: Option<&[u8]>) -> std::result::Result<(Vec<u8>, Vec<u8>), Vec<u8>> {
+    let mut source = Vec::new();
+    let chunk = match path {
+        Some(path) => {
+            let read =
+                std::fs::File::open(system_text(path)).and_then(|mut file| file.read_to_end(&mut source));
+            if let Err(error) = read {
+                let reason = arguments::reason(&error);
+                return Err([b"cannot open ", path, b": ", reason.as_bytes()].concat());
+            }
+            [b"@", path].concat()
+        }
+        None => {
+            let _ = std::io::stdin().read_to_end(&mut source);
+            b"=stdin".to_vec()
+        }
+    };
+    // The first line may be for the shell. Its end stays, so that lines have their numbers; a dump has none.
+    if source.first() == Some(&b'#') {
+        let line = source.iter().position(|byte| *byte == b'\n').unwrap_or(source.len());
+        let is_dump = source.get(line + 1) == Some(&b'\x1b');
+        source.drain(..line + is_dump as usize);
+    }
+    Ok((source, chunk))
+}
+
+fn loadfile(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let path = match args.first() {
+        None | Some(&Value::NIL) => None,
+        Some(_) => Some(arguments::string(vm, frames, args, 0)?.bytes().to_vec()),
+    };
+    Ok(loaded_file(vm, path.as_deref()))
+}
+
+/// The function of a file, or `nil` and a message.
+pub(super) fn loaded_file(vm: &mut Vm, path: Option<&[u8]>) -> Value {
+    match read_file(path) {
+        Ok((source, chunk)) => loaded(vm, &source, &chunk),
+        Err(message) => {
+            let message = vm.heap.string(&message);
+            vm.give(&[Value::NIL, Value::string(message)])
+        }
+    }
+}
+
+fn dofile(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let function = loadfile(vm, frames, args)?;
+    if function.is_nil() {
+        let message = vm.results[0];
+        return vm.throw(frames, message);
+    }
+    vm.call_value(frames, function, &[])
+}
+
+fn newproxy(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let meta = match args.first().copied().unwrap_or(Value::FALSE) {
+        Value::FALSE | Value::NIL => None,
+        Value::TRUE => Some(vm.heap.table(Room::default())),
+        other => match other.as_userdata().and_then(|proxy| proxy.metatable.get()) {
+            Some(meta) => Some(meta),
+            None => return arguments::fail(vm, frames, 0, "boolean or proxy expected"),
+        },
+    };
+    let proxy = vm.heap.userdata(Box::new(()));
+    if let Some(meta) = meta {
+        vm.heap.set_userdata_metatable(proxy, Some(meta));
+    }
+    Ok(Value::object(USERDATA, proxy))
+}
+
+const _: () = assert!(NIL != ABSENT);

@@ -1,0 +1,131 @@
+//! The library of Lua 5.1: functions that are written in Rust.
+//!
+//! In: a [`Vm`] without them. Out: global functions, and a global table for each part of the library. What computes on bytes, numbers and
+//! files alone is elsewhere; here are the arguments, the results and the calls back.
+//!
+//! **Invariant:** the collector works only while a function is called back, never between the lines of one of these functions. So what a
+//! function holds across such a call, and nothing else may refer to any more, it [roots](rooted).
+
+pub(crate) mod arguments;
+mod base;
+mod bit;
+mod coroutine;
+mod debug;
+mod file;
+mod io;
+mod math;
+mod os;
+mod package;
+mod search;
+mod sort;
+mod string;
+mod table;
+#[cfg(test)]
+mod tests;
+mod watching;
+
+pub(crate) use arguments::Arguments;
+pub(crate) use base::read_file;
+pub(crate) use debug::with_traceback;
+
+use crate::number;
+use crate::object::heap::Gc;
+use crate::object::string::Str;
+use crate::object::table::{Room, Table};
+use crate::object::value::Value;
+use crate::run::error::Result;
+use crate::run::slow::NativeFunction;
+use crate::run::vm::{NO_MEMORY, Vm};
+use azulejo::Frames;
+
+/// Functions and their names.
+pub(crate) type Natives = [(&'static str, NativeFunction)];
+
+impl Vm {
+    /// Adds what reaches nothing but the program itself.
+    pub(crate) fn open_safe(&mut self) {
+        self.open_base(false);
+        self.open_coroutine();
+        self.open_computing();
+    }
+
+    /// Adds the whole library.
+    pub fn open(&mut self) {
+        self.open_base(true);
+        self.open_coroutine();
+        self.open_computing();
+        os::open(self);
+        io::open_library(self);
+        self.open_debug();
+        self.open_package();
+    }
+
+    fn open_computing(&mut self) {
+        string::open(self);
+        table::open(self);
+        math::open(self);
+        bit::open(self);
+    }
+}
+
+/// Makes functions the fields of a global table, which may be there.
+pub(crate) fn register(vm: &mut Vm, name: &str, natives: &Natives) -> Gc<Table> {
+    let key = vm.heap.permanent_string(name.as_bytes());
+    let table = vm.globals.get_string(key).as_table().unwrap_or_else(|| {
+        let table = vm.heap.table(Room { slots: natives.len() as u32, elements: 0 });
+        vm.set_field_of(vm.globals, name, Value::table(table));
+        table
+    });
+    vm.add_natives(table, natives);
+    table
+}
+
+/// Keeps values for the collector while something runs that may call back.
+pub(crate) fn rooted<T>(vm: &mut Vm, values: &[Value], body: impl FnOnce(&mut Vm) -> T) -> T {
+    let before = vm.roots.len();
+    vm.roots.extend_from_slice(values);
+    let result = body(vm);
+    vm.roots.truncate(before);
+    result
+}
+
+/// Gives as many results as there are.
+pub(crate) fn give_all(vm: &mut Vm, results: impl Iterator<Item = Value>) -> Value {
+    let mut results = results;
+    let first = results.next();
+    vm.results.clear();
+    vm.results.extend(results);
+    vm.n_results = first.map_or(0, |_| 1 + vm.results.len() as u32);
+    first.unwrap_or(Value::NIL)
+}
+
+/// The string of bytes that a function has made, which may be too many.
+pub(crate) fn new_string(vm: &mut Vm, frames: &Frames<'_>, bytes: &[u8]) -> Result<Value> {
+    vm.new_string(frames, bytes)
+}
+
+/// The error of texts that are too large. It has no position.
+pub(crate) fn no_memory<T>(vm: &mut Vm, frames: &Frames<'_>) -> Result<T> {
+    vm.fail_plainly(frames, NO_MEMORY)
+}
+
+/// Lets a function make a string in memory that is used again.
+pub(crate) fn built(vm: &mut Vm, frames: &Frames<'_>, build: impl FnOnce(&mut Vec<u8>)) -> Result<Value> {
+    let mut buffer = vm.library.take_buffer();
+    build(&mut buffer);
+    let result = new_string(vm, frames, &buffer);
+    vm.library.bring_back(buffer);
+    result
+}
+
+/// The string that a value is, or its number's text.
+pub(crate) fn as_text(vm: &mut Vm, value: Value) -> Option<Gc<Str>> {
+    value.as_string().or_else(|| {
+        let number = value.as_number()?;
+        let mut buffer = vm.library.take_buffer();
+        number::write(number, &mut buffer);
+        let text = vm.heap.string(&buffer);
+        vm.library.bring_back(buffer);
+        Some(text)
+    })
+}

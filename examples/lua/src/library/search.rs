@@ -1,0 +1,273 @@
+//! `string`: the functions that look for patterns.
+//!
+//! In: a subject and a pattern. Out: places, captures, or a string with matches replaced. A pattern is compiled once, and remembered by
+//! its text.
+
+use super::{Arguments, as_text, new_string, rooted};
+use crate::object::heap::{Gc, Heap};
+use crate::object::string::Str;
+use crate::object::value::{FUNCTION, Type, Value};
+use crate::run::error::Result;
+use crate::run::vm::Vm;
+use crate::strings::{
+    Captured, Gsub, MAX_CAPTURES, Match, Pattern, PatternError, find_plain, is_plain, put_replacement,
+    transform,
+};
+use azulejo::Frames;
+
+/// Values without memory of their own: the captures of a match, and its place in front of them.
+struct Found {
+    values: [Value; MAX_CAPTURES + 2],
+    count: usize,
+}
+
+impl Found {
+    fn of(place: &[Value]) -> Found {
+        let mut values = [Value::NIL; MAX_CAPTURES + 2];
+        values[..place.len()].copy_from_slice(place);
+        Found { values, count: place.len() }
+    }
+
+    /// Adds the values of so many captures.
+    fn with(mut self, heap: &mut Heap, found: &Match, count: usize, subject: &[u8]) -> Matched<Found> {
+        for number in 0..count {
+            self.values[self.count] = value_of(heap, found.capture(number, subject)?);
+            self.count += 1;
+        }
+        Ok(self)
+    }
+
+    fn values(&self) -> &[Value] {
+        &self.values[..self.count]
+    }
+}
+
+/// What matching gives.
+type Matched<T> = std::result::Result<T, PatternError>;
+
+fn value_of(heap: &mut Heap, captured: Captured<'_>) -> Value {
+    match captured {
+        Captured::Text(text) => Value::string(heap.string(text)),
+        Captured::Position(position) => Value::number(position as f64),
+    }
+}
+
+pub(super) fn find(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let args = Arguments::new(frames, values);
+    let (subject, text) = (args.string(vm, 1)?, args.string(vm, 2)?);
+    let start = transform::find_start(subject.len(), args.integer_or(vm, 3, 1)?);
+    if args.get(4).is_true() || is_plain(text.bytes()) {
+        let Some(at) = find_plain(subject.bytes(), text.bytes(), start) else { return Ok(Value::NIL) };
+        let (first, last) = (at as f64 + 1.0, (at + text.len()) as f64);
+        return Ok(vm.give(&[Value::number(first), Value::number(last)]));
+    }
+    search(vm, args, (subject, text), start, |found| {
+        let place = [found.start() as f64 + 1.0, found.end() as f64].map(Value::number);
+        (Found::of(&place), found.n_captures())
+    })
+}
+
+pub(super) fn match_(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let args = Arguments::new(frames, values);
+    let (subject, text) = (args.string(vm, 1)?, args.string(vm, 2)?);
+    let start = transform::find_start(subject.len(), args.integer_or(vm, 3, 1)?);
+    search(vm, args, (subject, text), start, |found| (Found::of(&[]), found.n_values()))
+}
+
+/// Gives the first match: what is in front, and how many captures follow it.
+fn search(
+    vm: &mut Vm,
+    args: Arguments<'_>,
+    (subject, text): (Gc<Str>, Gc<Str>),
+    start: usize,
+    front: impl FnOnce(&Match) -> (Found, usize),
+) -> Result<Value> {
+    let pattern = vm.library.patterns.get(text.bytes());
+    let found = first_match(vm, &pattern, subject.bytes(), start, front);
+    match found {
+        Ok(Some((found, _))) => Ok(vm.give(found.values())),
+        Ok(None) => Ok(Value::NIL),
+        Err(error) => args.fail(vm, error.to_string()),
+    }
+}
+
+/// The first match with its values, and where the next may start.
+fn first_match(
+    vm: &mut Vm,
+    pattern: &Pattern,
+    subject: &[u8],
+    start: usize,
+    front: impl FnOnce(&Match) -> (Found, usize),
+) -> Matched<Option<(Found, usize)>> {
+    let Some(found) = vm.library.matcher.find(pattern, subject, start)? else { return Ok(None) };
+    let (place, count) = front(found);
+    Ok(Some((place.with(&mut vm.heap, found, count, subject)?, found.resume())))
+}
+
+pub(super) fn gmatch(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let args = Arguments::new(frames, values);
+    let (subject, text) = (args.string(vm, 1)?, args.string(vm, 2)?);
+    let state = [Value::string(subject), Value::string(text), Value::number(0.0)];
+    let iterator = vm.heap.native(("?", next_match as *const () as usize as u64), vm.globals, &state);
+    Ok(Value::object(FUNCTION, iterator))
+}
+
+/// The function that `gmatch` gives. It keeps the subject, the pattern, and where to go on.
+fn next_match(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let args = Arguments::new(frames, values);
+    let native = vm.native().expect("a function of Rust runs");
+    let [subject, text, start] = native.upvalues() else { unreachable!("gmatch makes three") };
+    let [subject, text] =
+        [subject, text].map(|value| value.get().as_string().expect("gmatch makes two strings"));
+    let at = start.get().as_number().expect("gmatch makes a number");
+    let pattern = vm.library.patterns.get_unanchored(text.bytes());
+    let found =
+        first_match(vm, &pattern, subject.bytes(), at as usize, |found| (Found::of(&[]), found.n_values()));
+    match found {
+        Ok(Some((found, resume))) => {
+            start.set(Value::number(resume as f64));
+            Ok(vm.give(found.values()))
+        }
+        // Whoever asks again gets the same: the place stays where it is.
+        Ok(None) => Ok(vm.give(&[])),
+        Err(error) => args.fail(vm, error.to_string()),
+    }
+}
+
+/// What takes the place of matches.
+#[derive(Clone, Copy)]
+enum Replacement {
+    Text(Gc<Str>),
+    /// A table that has it, or a function that gives it.
+    Looked(Value),
+}
+
+pub(super) fn gsub(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let args = Arguments::new(frames, values);
+    let (subject, text) = (args.string(vm, 1)?, args.string(vm, 2)?);
+    let limit = if args.get(4).is_nil() { None } else { Some(args.int(vm, 4)?) };
+    let replacement = args.get(3);
+    let replacement = match replacement.type_of() {
+        Type::String | Type::Number => Replacement::Text(as_text(vm, replacement).expect("it has a text")),
+        Type::Table | Type::Function => Replacement::Looked(replacement),
+        _ => return args.bad(vm, 3, "string/function/table expected"),
+    };
+    let pattern = vm.library.patterns.get(text.bytes());
+    // Functions may change what the arguments are from.
+    let kept = [Value::string(subject), args.get(3)];
+    rooted(vm, &kept, |vm| {
+        let (mut state, mut out) = (Gsub::new(limit), vm.library.take_buffer());
+        while replace_next(vm, args, (&mut state, &mut out), (&pattern, subject), replacement)? {}
+        let result = match state.count() {
+            0 => Value::string(subject),
+            _ => {
+                state.finish(subject.bytes(), &mut out);
+                new_string(vm, frames, &out)?
+            }
+        };
+        vm.library.bring_back(out);
+        Ok(vm.give(&[result, Value::number(state.count() as f64)]))
+    })
+}
+
+/// Replaces the next match. Returns whether there was one.
+fn replace_next(
+    vm: &mut Vm,
+    args: Arguments<'_>,
+    (state, out): (&mut Gsub, &mut Vec<u8>),
+    (pattern, subject): (&Pattern, Gc<Str>),
+    replacement: Replacement,
+) -> Result<bool> {
+    let subject = subject.bytes();
+    let found = match state.next(&mut vm.library.matcher, pattern, subject, out) {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(false),
+        Err(error) => return args.fail(vm, error.to_string()),
+    };
+    let callee = match replacement {
+        Replacement::Text(text) => {
+            return match put_replacement(found, subject, text.bytes(), out) {
+                Ok(()) => Ok(true),
+                Err(error) => args.fail(vm, error.to_string()),
+            };
+        }
+        Replacement::Looked(callee) => callee,
+    };
+    let whole = found.start()..found.end();
+    let is_function = callee.type_of() == Type::Function;
+    let count = if is_function { found.n_values() } else { 1 };
+    let captures = match Found::of(&[]).with(&mut vm.heap, found, count, subject) {
+        Ok(captures) => captures,
+        Err(error) => return args.fail(vm, error.to_string()),
+    };
+    let value = match is_function {
+        true => args.call(vm, callee, captures.values())?,
+        false => vm.get(args.frames(), callee, captures.values()[0])?,
+    };
+    match as_text(vm, value) {
+        Some(text) => out.extend_from_slice(text.bytes()),
+        None if !value.is_true() => out.extend_from_slice(&subject[whole]),
+        None => {
+            let message = format!("invalid replacement value (a {})", value.type_of().name());
+            return args.fail(vm, message);
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::library::tests::{check, check_error};
+
+    #[test]
+    fn places_and_captures() {
+        check("('hello'):find('l'), ('hello'):find('l', 1, true)", "3 3 3");
+        check("('hello'):find('(l)(l)()')", "3 4 'l' 'l' 5");
+        check("('a.b'):find('.', 2, true), ('abc'):find('', 10), ('abc'):find('x')", "2 4 nil");
+        check("('key = value'):match('^(%w+)%s*=%s*(%w+)$')", "'key' 'value'");
+        check("('abc'):match('b'), ('abc'):match('()c'), ('abc'):match('z')", "'b' 3 nil");
+    }
+
+    #[test]
+    fn matches_one_after_the_other() {
+        check(
+            "(function() local t = {} for k, v in ('a=1, b=2'):gmatch('(%w+)=(%w+)') do t[#t + 1] = k .. v end \
+             return unpack_(t) end)()",
+            "'a1' 'b2'",
+        );
+        check(
+            "(function() local f = ('ab'):gmatch('') return f(), f(), f(), f(), f() end)()",
+            "'' '' '' nil",
+        );
+        check("string.gmatch('^a', '^a')()", "'^a'");
+    }
+
+    #[test]
+    fn replacements() {
+        check("('hello world'):gsub('o', '0')", "'hell0 w0rld' 2");
+        check("('hello'):gsub('l', {l = 7}, 1)", "'he7lo' 1");
+        check("('abc'):gsub('%w', function(c) if c ~= 'b' then return c .. c end end)", "'aabcc' 3");
+        check("('abc'):gsub('(b)()', function(c, at) return c .. at end)", "'ab3c' 1");
+        check(
+            "('$x'):gsub('%$(%w+)', setmetatable({}, {__index = function(_, k) return k .. '!' end}))",
+            "'x!' 1",
+        );
+        check("('abc'):gsub('b', 12), ('a'):gsub('x', {})", "'a12c' 'a' 0");
+        check(
+            "('ab'):gsub('.', function(c) return (('x'):gsub('x', function() return c .. c end)) end)",
+            "'aabb' 2",
+        );
+    }
+
+    #[test]
+    fn errors() {
+        check_error("('a'):find('[a')", "malformed pattern (missing ']')");
+        check_error(
+            "string.gsub('a', 'a', true)",
+            "bad argument #3 to 'gsub' (string/function/table expected)",
+        );
+        check_error("string.gsub('a', 'a', function() return {} end)", "invalid replacement value (a table)");
+        check_error("string.gmatch('a', '%')()", "malformed pattern (ends with '%')");
+        check_error("string.gsub('a', '(a', '%1')", "unfinished capture");
+    }
+}

@@ -1,0 +1,182 @@
+//! `string`: all functions but those that look for patterns.
+
+use super::{Arguments, Natives, built, give_all, new_string, no_memory, register, search};
+use crate::object::heap::ObjectKind;
+use crate::object::table::Room;
+use crate::object::value::{FUNCTION, Type, Value};
+use crate::run::error::Result;
+use crate::run::vm::Vm;
+use crate::strings::{Spec, put_literal, transform};
+use azulejo::Frames;
+
+const NATIVES: &Natives = &[
+    ("byte", byte),
+    ("char", char),
+    ("dump", dump),
+    ("find", search::find),
+    ("format", format),
+    ("gmatch", search::gmatch),
+    ("gsub", search::gsub),
+    ("len", len),
+    ("lower", lower),
+    ("match", search::match_),
+    ("rep", rep),
+    ("reverse", reverse),
+    ("sub", sub),
+    ("upper", upper),
+];
+
+/// Makes `string`, and the metatable by which strings have its functions as methods.
+pub(super) fn open(vm: &mut Vm) {
+    let table = register(vm, "string", NATIVES);
+    let gmatch = table.get_string(vm.heap.permanent_string(b"gmatch"));
+    // An older name.
+    vm.set_field_of(table, "gfind", gmatch);
+    let meta = vm.heap.table(Room { slots: 1, elements: 0 });
+    vm.set_field_of(meta, "__index", Value::table(table));
+    vm.metatables[Type::String as usize] = Some(meta);
+}
+
+fn len(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let text = Arguments::new(frames, values).string(vm, 1)?;
+    Ok(Value::number(text.len() as f64))
+}
+
+fn sub(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let args = Arguments::new(frames, values);
+    let text = args.string(vm, 1)?;
+    let (first, last) = (args.integer(vm, 2)?, args.integer_or(vm, 3, -1)?);
+    let range = transform::sub_range(text.len(), first, last);
+    if range.len() == text.len() {
+        return Ok(Value::string(text));
+    }
+    Ok(Value::string(vm.heap.string(&text.bytes()[range])))
+}
+
+fn byte(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    /// What C's Lua gives at most, with the arguments.
+    const MOST: usize = 8000;
+    let args = Arguments::new(frames, values);
+    let text = args.string(vm, 1)?;
+    let first = args.integer_or(vm, 2, 1)?;
+    let last = if args.get(3).is_nil() { None } else { Some(args.integer(vm, 3)?) };
+    let range = transform::byte_range(text.len(), first, last);
+    if range.len() + args.len() > MOST {
+        return args.fail(vm, "stack overflow (string slice too long)");
+    }
+    Ok(give_all(vm, text.bytes()[range].iter().map(|byte| Value::number(f64::from(*byte)))))
+}
+
+fn char(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let args = Arguments::new(frames, values);
+    let mut buffer = vm.library.take_buffer();
+    for number in 1..=args.len() {
+        match u8::try_from(args.int(vm, number)?) {
+            Ok(byte) => buffer.push(byte),
+            Err(_) => return args.bad(vm, number, "invalid value"),
+        }
+    }
+    let result = new_string(vm, frames, &buffer);
+    vm.library.bring_back(buffer);
+    result
+}
+
+fn rep(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let args = Arguments::new(frames, values);
+    let (text, count) = (args.string(vm, 1)?, args.int(vm, 2)?);
+    match transform::repeat(text.bytes(), count, vm.most_bytes()) {
+        Some(repeated) => new_string(vm, frames, &repeated),
+        None => no_memory(vm, frames),
+    }
+}
+
+fn upper(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let text = Arguments::new(frames, values).string(vm, 1)?;
+    built(vm, frames, |out| transform::upper(text.bytes(), out))
+}
+
+fn lower(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let text = Arguments::new(frames, values).string(vm, 1)?;
+    built(vm, frames, |out| transform::lower(text.bytes(), out))
+}
+
+fn reverse(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let text = Arguments::new(frames, values).string(vm, 1)?;
+    built(vm, frames, |out| transform::reverse(text.bytes(), out))
+}
+
+fn dump(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let args = Arguments::new(frames, values);
+    let function = args.function(vm, 1)?;
+    let closure =
+        function.as_object(FUNCTION).filter(|_| function.object_kind() == Some(ObjectKind::Closure));
+    match closure.and_then(|closure| vm.dump(closure)) {
+        Some(bytes) => new_string(vm, frames, &bytes),
+        None => args.fail(vm, "unable to dump given function"),
+    }
+}
+
+fn format(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let args = Arguments::new(frames, values);
+    let template = args.string(vm, 1)?;
+    let template = template.bytes();
+    let mut out = vm.library.take_buffer();
+    let (mut at, mut number) = (0, 1);
+    while let Some(item) = put_literal(template, at, &mut out) {
+        number += 1;
+        if number > args.len() {
+            return args.bad(vm, number, "no value");
+        }
+        let (spec, end) = match Spec::parse(template, item) {
+            Ok(parsed) => parsed,
+            Err(error) => return args.fail(vm, error.text()),
+        };
+        match spec.takes_number() {
+            true => spec.put_number(args.number(vm, number)?, &mut out),
+            false => spec.put_text(args.string(vm, number)?.bytes(), &mut out),
+        }
+        at = end;
+    }
+    let result = new_string(vm, frames, &out);
+    vm.library.bring_back(out);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::library::tests::{check, check_error};
+
+    #[test]
+    fn parts_of_strings() {
+        check("('hello'):sub(2, -2), ('x'):sub(5), string.sub(12345, 2, 3)", "'ell' '' '23'");
+        check("string.byte('abc', 1, -1)", "97 98 99");
+        check("string.byte('', 1)", "");
+        check("string.char(), string.char(104, '105', 0)", "'' 'hi\\x00'");
+        check(
+            "#string.rep('ab', 3), ('x'):rep(-1), ('abc'):reverse(), ('aB1'):upper(), ('aB1'):lower()",
+            "6 '' 'cba' 'AB1' 'ab1'",
+        );
+        check("string.len('a\\0b'), ('abc').len, (5 .. ''):len()", "3 function 1");
+    }
+
+    #[test]
+    fn formats() {
+        check(
+            "string.format('%5.1f|%-4d|%s|%q|%%', 3.14159, 7, 'x', 'a\\nb')",
+            "'  3.1|7   |x|\\\"a\\\\\\nb\\\"|%'",
+        );
+        check_error("string.format('%d', 'x')", "bad argument #2 to 'format' (number expected, got string)");
+        check_error("string.format('%s')", "bad argument #2 to 'format' (no value)");
+        check_error("string.format('%y', 1)", "invalid option '%y' to 'format'");
+    }
+
+    #[test]
+    fn wrong_arguments() {
+        check_error("string.rep()", "bad argument #1 to 'rep' (string expected, got no value)");
+        check_error("string.rep('x', {})", "bad argument #2 to 'rep' (number expected, got table)");
+        check_error("string.char(1, 256)", "bad argument #2 to 'char' (invalid value)");
+        check_error("string.dump(string.dump)", "unable to dump given function");
+        check_error("('x'):rep(8000):byte(1, -1)", "stack overflow (string slice too long)");
+        assert_eq!(crate::library::tests::error_of("return ('xxxxx'):rep(2^30)"), "not enough memory");
+    }
+}

@@ -1,0 +1,156 @@
+//! The part of the library `debug` that looks into running functions: local variables and hooks.
+
+use super::arguments::{self, any};
+use super::debug::{at_levels, thread_first};
+use crate::object::function::VarCell;
+use crate::object::heap::Gc;
+use crate::object::thread::Thread;
+use crate::object::value::{FUNCTION, THREAD, Value};
+use crate::run::draft::LocalName;
+use crate::run::error::Result;
+use crate::run::levels::Level;
+use crate::run::slow::{Events, NativeFunction};
+use crate::run::vm::Vm;
+use azulejo::{Frame, Frames};
+use std::io::Write;
+
+pub(super) const FUNCTIONS: &[(&str, NativeFunction)] = &[
+    ("debug", debug),
+    ("gethook", gethook),
+    ("getlocal", getlocal),
+    ("sethook", sethook),
+    ("setlocal", setlocal),
+];
+
+/// Runs lines of the standard input, until one of them is `cont`.
+fn debug(vm: &mut Vm, frames: &Frames<'_>, _: &[Value]) -> Result<Value> {
+    let say = |text: &[u8]| drop(std::io::stderr().write_all(text));
+    let stdin = vm.library.files.stdin.clone();
+    loop {
+        say(b"lua_debug> ");
+        let mut line = Vec::new();
+        let is_there = stdin.stream.borrow_mut().as_mut().map(|stream| stream.read_line(&mut line));
+        if !matches!(is_there, Some(Ok(true))) || line == b"cont" {
+            return Ok(vm.give(&[]));
+        }
+        let chunk = b"=(debug command)";
+        match vm.load(&line, chunk) {
+            Err(error) => say(&[&error.text(chunk)[..], b"\n"].concat()),
+            Ok(closure) => {
+                vm.handlers.push(None);
+                let result = vm.call_value(frames, Value::object(FUNCTION, closure), &[]);
+                vm.handlers.pop();
+                if result.is_err() {
+                    let error = super::as_text(vm, vm.error);
+                    let text = error.as_ref().map_or(&b"(null)"[..], |text| text.bytes());
+                    say(&[text, b"\n"].concat());
+                }
+            }
+        }
+    }
+}
+
+/// The local variable of a level that has a number, and the frame that it is in.
+fn local<'v, 'f>(vm: &'v Vm, level: &Level<'f>, number: i64) -> Option<(&'v LocalName, Frame<'f>)> {
+    let frame = *level.frame()?;
+    let at = frame.bytecode();
+    let number = usize::try_from(number - 1).ok()?;
+    let locals = &vm.prototype_at(level)?.locals;
+    let local = locals.iter().filter(|local| local.from <= at && at < local.to).nth(number)?;
+    Some((local, frame))
+}
+
+/// The cell that a local variable is in, unless it is not needed any more.
+fn cell_of(frame: &Frame<'_>, local: &LocalName) -> Option<Gc<VarCell>> {
+    Value(frame.get(local.register)?).as_object(THREAD)
+}
+
+/// Does something with the local variable that two arguments mean, from an index on; `None` if there is none of this number.
+fn with_local<T>(
+    vm: &mut Vm,
+    frames: &Frames<'_>,
+    thread: Option<Gc<Thread>>,
+    (args, before): (&[Value], usize),
+    work: impl FnOnce(&LocalName, &Frame<'_>) -> T,
+) -> Result<Option<T>> {
+    let level = arguments::integer(vm, frames, args, before)?;
+    let at = usize::try_from(level).unwrap_or(usize::MAX);
+    if !at_levels(vm, frames, thread, |_, levels| at < levels.len()) {
+        return arguments::fail(vm, frames, before, "level out of range");
+    }
+    let number = arguments::integer(vm, frames, args, before + 1)?;
+    Ok(at_levels(vm, frames, thread, |vm, levels| {
+        let (local, frame) = local(vm, &levels[at], number)?;
+        Some(work(local, &frame))
+    }))
+}
+
+fn getlocal(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let (thread, rest) = thread_first(args);
+    let found = with_local(vm, frames, thread, (args, args.len() - rest.len()), |local, frame| {
+        let value = match local.is_cell {
+            true => cell_of(frame, local).map(|cell| cell.value.get()),
+            false => frame.get(local.register).map(Value),
+        };
+        (local.name.clone(), value.unwrap_or(Value::NIL))
+    })?;
+    let Some((name, value)) = found else { return Ok(Value::NIL) };
+    let name = Value::string(vm.heap.string(&name));
+    Ok(vm.give(&[name, value]))
+}
+
+fn setlocal(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let (thread, rest) = thread_first(args);
+    let before = args.len() - rest.len();
+    // The level is looked at before the value is.
+    with_local(vm, frames, thread, (args, before), |_, _| ())?;
+    let value = any(vm, frames, args, before + 2)?;
+    let found = with_local(vm, frames, thread, (args, before), |local, frame| {
+        let cell = if local.is_cell { cell_of(frame, local) } else { None };
+        match cell {
+            Some(cell) => cell.value.set(value),
+            None if local.is_cell => {}
+            None => drop(frame.set(local.register, value.0)),
+        }
+        (local.name.clone(), cell)
+    })?;
+    let Some((name, cell)) = found else { return Ok(Value::NIL) };
+    cell.into_iter().for_each(|cell| vm.heap.again(cell.header()));
+    thread.into_iter().for_each(|thread| vm.heap.again(thread.header()));
+    Ok(Value::string(vm.heap.string(&name)))
+}
+
+/// The coroutine whose hook arguments mean: `None` for the program.
+fn watched(vm: &Vm, thread: Option<Gc<Thread>>) -> Option<Gc<Thread>> {
+    thread.or(vm.threads.last().copied())
+}
+
+fn sethook(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let (thread, rest) = thread_first(args);
+    let before = args.len() - rest.len();
+    let thread = watched(vm, thread);
+    let hook = match rest.first() {
+        None | Some(&Value::NIL) => None,
+        Some(_) => {
+            let mask = arguments::string(vm, frames, args, before + 1)?;
+            let function = arguments::function(vm, frames, args, before)?;
+            let count = arguments::opt_integer(vm, frames, args, before + 2, 0)?.max(0);
+            let has = |letter: u8| mask.bytes().contains(&letter);
+            Some((function, Events { calls: has(b'c'), returns: has(b'r'), lines: has(b'l'), count }))
+        }
+    };
+    vm.hooks.set(thread, hook.filter(|(_, events)| *events != Events::default()));
+    Ok(vm.give(&[]))
+}
+
+fn gethook(vm: &mut Vm, _: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let thread = watched(vm, thread_first(args).0);
+    let hook = vm.hooks.of(thread).map(|hook| (hook.function, hook.events));
+    let events = hook.map(|(_, events)| events).unwrap_or_default();
+    let letters = [(events.calls, 'c'), (events.returns, 'r'), (events.lines, 'l')];
+    let mask: String =
+        letters.into_iter().filter_map(|(is_there, letter)| is_there.then_some(letter)).collect();
+    let mask = vm.text(&mask);
+    let function = hook.map_or(Value::NIL, |(function, _)| function);
+    Ok(vm.give(&[function, mask, Value::number(events.count as f64)]))
+}

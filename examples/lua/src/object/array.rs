@@ -1,0 +1,192 @@
+//! The array part of a table, and memory for values.
+//!
+//! In: integer keys. Out: an array as long as more than half of the keys up to its length are there, found when the hash part is full,
+//! as in C's Lua; and the length that `#` gives.
+
+use super::hash::HashPart;
+use super::table::{KeyError, Table};
+use crate::object::heap::{Gc, Header, Heap, ObjectKind};
+use crate::object::value::Value;
+use std::cell::Cell;
+
+/// Elements that follow a header, in an object that belongs to one table.
+const HEADER: usize = size_of::<Header>();
+
+impl Table {
+    /// A border: a number of elements behind which there is `nil`, as `#` gives it.
+    pub fn length(&self) -> u32 {
+        let elements = self.elements();
+        if elements.last().is_some_and(|last| last.get().is_nil()) {
+            // A border is somewhere below.
+            let (mut low, mut high) = (0, elements.len());
+            while high - low > 1 {
+                let middle = (low + high) / 2;
+                match elements[middle - 1].get().is_nil() {
+                    true => high = middle,
+                    false => low = middle,
+                }
+            }
+            return low as u32;
+        }
+        match self.hash.get() {
+            Some(hash) => self.length_in_hash(hash, elements.len() as u32),
+            None => elements.len() as u32,
+        }
+    }
+
+    /// A border in the hash part, behind an array of this length.
+    fn length_in_hash(&self, hash: Gc<HashPart>, array: u32) -> u32 {
+        let is_there = |key: u32| !hash.get(Value::number(key as f64)).is_nil();
+        let (mut low, mut high) = (array, array + 1);
+        while is_there(high) {
+            low = high;
+            if high > 1 << 30 {
+                // Somebody has made a table to annoy this function.
+                return (array + 1..).find(|key| !is_there(*key)).map_or(low, |key| key - 1);
+            }
+            high *= 2;
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            match is_there(middle) {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        low
+    }
+}
+
+impl Heap {
+    /// Memory for so many values, which belongs to one object.
+    pub(crate) fn values(&mut self, count: u32) -> *mut Cell<Value> {
+        let memory = self.allocate(HEADER + count as usize * size_of::<Value>());
+        // SAFETY: there is so much memory.
+        unsafe {
+            memory.cast::<Header>().write(Header::new(ObjectKind::Values, self.white(), count));
+            let first = memory.add(HEADER).cast::<Cell<Value>>();
+            (0..count as usize).for_each(|at| first.add(at).write(Cell::new(Value::NIL)));
+            first
+        }
+    }
+
+    /// Gives back memory for values, unless it is the table's own.
+    pub(super) fn free_values(
+        &mut self,
+        table: Gc<Table>,
+        values: *mut Cell<Value>,
+        (flag, count): (u16, u32),
+    ) {
+        let flags = table.header.flags.get();
+        table.header.flags.set(flags & !flag);
+        if flags & flag == 0 {
+            self.free(header_of(values), HEADER + count as usize * size_of::<Value>());
+        }
+    }
+
+    /// Makes room for so many elements.
+    pub(crate) fn reserve_elements(&mut self, table: Gc<Table>, capacity: u32) {
+        let old = table.array_capacity.get();
+        if capacity <= old {
+            return;
+        }
+        let (array, len) = (self.values(capacity), table.array_len.get() as usize);
+        // SAFETY: so many elements are there, and there is room for them.
+        unsafe { array.copy_from_nonoverlapping(table.array.get(), len) };
+        let array = table.array.replace(array);
+        table.array_capacity.set(capacity);
+        self.free_values(table, array, (Table::INLINE_ELEMENTS, old));
+        self.wrote(table);
+    }
+
+    /// Sets the elements from a key on, of a table that a constructor makes.
+    pub(crate) fn set_list(
+        &mut self,
+        table: Gc<Table>,
+        first: u32,
+        values: &[Value],
+    ) -> Result<(), KeyError> {
+        let start = first - 1;
+        if table.hash.get().is_some() || table.array_len.get() != start {
+            let mut keyed = values.iter().zip(first as i64..);
+            return keyed.try_for_each(|(value, key)| self.set_integer(table, key, *value));
+        }
+        let end = u32::try_from(start as usize + values.len()).map_err(|_| KeyError::Overflow)?;
+        self.reserve_elements(table, end);
+        for (value, at) in values.iter().zip(start as usize..) {
+            // SAFETY: there is room for it.
+            unsafe { table.array.get().add(at).write(Cell::new(*value)) };
+        }
+        table.array_len.set(end);
+        self.wrote(table);
+        Ok(())
+    }
+
+    /// Adds the element behind the last, and those that follow it in the hash part.
+    pub(super) fn push_element(&mut self, table: Gc<Table>, value: Value) -> Result<(), KeyError> {
+        let mut value = value;
+        loop {
+            let len = table.array_len.get();
+            if len == table.array_capacity.get() {
+                let doubled = len.max(2).checked_mul(2).ok_or(KeyError::Overflow)?;
+                self.reserve_elements(table, doubled);
+            }
+            // SAFETY: there is room for it.
+            unsafe { (*table.array.get().add(len as usize)).set(value) };
+            table.array_len.set(len + 1);
+            let Some(hash) = table.hash.get() else { return Ok(()) };
+            let Some(at) = hash.find(Value::number(len as f64 + 2.0)) else { return Ok(()) };
+            let entry = &hash.entries()[at as usize];
+            value = entry.value.replace(Value::NIL);
+            if value.is_nil() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes the array as long as more than half of its elements are there, with those of the hash part and one more key. Returns
+    /// whether that key is within the array now.
+    pub(super) fn move_to_array(&mut self, table: Gc<Table>, key: i64) -> bool {
+        let len = table.array_len.get();
+        let Some(hash) = table.hash.get() else { return false };
+        // For each power of two, how many keys are above the one before, and not above this.
+        let mut counts = [0u32; 32];
+        let mut count = |key: i64| {
+            if (1..=1 << 30).contains(&key) {
+                counts[(key as u64).next_power_of_two().trailing_zeros() as usize] += 1;
+            }
+        };
+        hash.live().filter_map(|entry| entry.key.get().as_integer()).for_each(&mut count);
+        count(key);
+        let there = table.elements().iter().zip(1..).filter(|(element, _)| !element.get().is_nil());
+        there.for_each(|(_, key)| count(key));
+        let (mut sum, mut best) = (0u64, 0u64);
+        for (power, count) in counts.into_iter().enumerate() {
+            sum += count as u64;
+            if sum > 1 << power >> 1 {
+                best = 1 << power;
+            }
+        }
+        if best <= len as u64 || key < 1 || key as u64 > best {
+            return false;
+        }
+        let best = best as u32;
+        self.reserve_elements(table, best);
+        for at in len..best {
+            let moved =
+                hash.find(Value::number(at as f64 + 1.0)).map(|at| &hash.entries()[at as usize].value);
+            let value = moved.map_or(Value::NIL, |value| value.replace(Value::NIL));
+            // SAFETY: there is room for it.
+            unsafe { (*table.array.get().add(at as usize)).set(value) };
+        }
+        table.array_len.set(best);
+        self.wrote(table);
+        true
+    }
+}
+
+/// The header in front of values that are an object of their own.
+pub(super) fn header_of(values: *mut Cell<Value>) -> Gc<Header> {
+    // SAFETY: a header is in front of them.
+    unsafe { Gc::of(values.cast::<Header>().sub(1)) }
+}

@@ -1,0 +1,280 @@
+//! Functions on the heap, what they keep, and values of Rust.
+//!
+//! A closure of Lua has its upvalues behind it: the value of a variable that nobody assigns to, or else a [`VarCell`], which all who
+//! use the variable share. Functions of Rust have values behind them in the same way.
+//!
+//! Each closure has the [`Definition`] that it was made from, which has the constants of its code. When the last closure is gone, the
+//! definition is, too, and its number is put into a list: whoever runs functions forgets their code then.
+
+use crate::object::heap::{Gc, Header, Heap, Marker, ObjectKind, Trace};
+use crate::object::table::Table;
+use crate::object::value::Value;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// A function of Lua. Its upvalues follow.
+#[repr(C)]
+pub struct Closure {
+    /// Its length is the number of upvalues.
+    header: Header,
+    /// The address by which bytecode calls it.
+    pub(crate) code: Cell<u64>,
+    /// What it was made from.
+    pub(crate) definition: Gc<Definition>,
+    /// Where it looks for global variables.
+    pub(crate) environment: Cell<Gc<Table>>,
+}
+
+/// What closures are made from.
+#[repr(C)]
+pub struct Definition {
+    header: Header,
+    /// The address by which bytecode calls the code.
+    pub(crate) code: u64,
+    /// The number of the function.
+    number: u32,
+    /// The objects that the code refers to: constants, and definitions of inner functions.
+    constants: Vec<Gc<Header>>,
+    /// What else is known of the function.
+    pub(crate) about: Rc<dyn Any>,
+    /// Where its number is put when it is gone.
+    gone: Rc<RefCell<Vec<u32>>>,
+}
+
+impl Drop for Definition {
+    fn drop(&mut self) {
+        self.gone.borrow_mut().push(self.number);
+    }
+}
+
+/// A function of Rust. Its upvalues follow.
+#[repr(C)]
+pub struct Native {
+    /// Its length is the number of upvalues.
+    header: Header,
+    /// The address of the Rust function.
+    pub(crate) function: u64,
+    /// Its name, for messages.
+    pub(crate) name: &'static str,
+    /// What `getfenv` gives.
+    pub(crate) environment: Cell<Gc<Table>>,
+}
+
+/// A variable that closures share.
+#[repr(C)]
+pub struct VarCell {
+    header: Header,
+    /// Its value.
+    pub(crate) value: Cell<Value>,
+}
+
+/// Values in a row, such as the arguments behind a function's parameters. They follow.
+#[repr(C)]
+pub struct Pack {
+    /// Its length is their number.
+    header: Header,
+}
+
+/// A value of Rust.
+#[repr(C)]
+pub struct Userdata {
+    header: Header,
+    pub(crate) metatable: Cell<Option<Gc<Table>>>,
+    pub(crate) environment: Cell<Option<Gc<Table>>>,
+    /// The value; `None` once it was taken.
+    pub(crate) value: Box<dyn Any>,
+}
+
+/// The flag of userdata whose finalizers are to run, or have run.
+const FINALIZED: u16 = 1;
+
+/// The values that follow an object.
+///
+/// # Safety
+///
+/// As many as its header says must follow.
+unsafe fn behind<T>(object: &T, header: &Header) -> &'static [Cell<Value>] {
+    // SAFETY: the caller guarantees it.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(object).add(1).cast(), header.len.get() as usize) }
+}
+
+fn trace_all(values: &[Cell<Value>], marker: &mut Marker<'_>) -> usize {
+    values.iter().for_each(|value| marker.value(value.get()));
+    size_of_val(values)
+}
+
+impl Closure {
+    /// The upvalues: values, or cells as values.
+    pub(crate) fn upvalues(&self) -> &[Cell<Value>] {
+        // SAFETY: they were made with the object.
+        unsafe { behind(self, &self.header) }
+    }
+
+    pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
+        marker.object(self.environment.get().header());
+        marker.object(self.definition.header());
+        size_of::<Self>() + trace_all(self.upvalues(), marker)
+    }
+}
+
+impl Definition {
+    pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
+        self.constants.iter().for_each(|constant| marker.object(*constant));
+        size_of::<Self>() + size_of_val(&self.constants[..])
+    }
+}
+
+impl Native {
+    /// The upvalues.
+    pub(crate) fn upvalues(&self) -> &[Cell<Value>] {
+        // SAFETY: they were made with the object.
+        unsafe { behind(self, &self.header) }
+    }
+
+    pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
+        marker.object(self.environment.get().header());
+        size_of::<Self>() + trace_all(self.upvalues(), marker)
+    }
+}
+
+impl VarCell {
+    pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
+        marker.value(self.value.get());
+        size_of::<Self>()
+    }
+}
+
+impl Pack {
+    /// The values.
+    pub(crate) fn values(&self) -> &[Cell<Value>] {
+        // SAFETY: they were made with the object.
+        unsafe { behind(self, &self.header) }
+    }
+
+    pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
+        size_of::<Self>() + trace_all(self.values(), marker)
+    }
+}
+
+impl Userdata {
+    /// Whether the collector has found that nothing refers to it.
+    pub(crate) fn is_finalized(&self) -> bool {
+        self.header.has(FINALIZED)
+    }
+
+    pub(crate) fn set_finalized(&self) {
+        self.header.set(FINALIZED);
+    }
+
+    pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
+        [&self.metatable, &self.environment].iter().filter_map(|table| table.get()).for_each(|table| {
+            marker.object(table.header());
+        });
+        if let Some(traced) = self.value.downcast_ref::<Box<dyn Trace>>() {
+            traced.trace(marker);
+        }
+        size_of::<Self>()
+    }
+}
+
+impl Heap {
+    /// Makes an object with values behind it.
+    pub(crate) fn with_values<T>(
+        &mut self,
+        kind: ObjectKind,
+        values: &[Value],
+        make: impl FnOnce(Header) -> T,
+    ) -> Gc<T> {
+        let memory = self.allocate(size_of::<T>() + size_of_val(values));
+        // SAFETY: there is so much memory.
+        unsafe {
+            memory.cast::<T>().write(make(Header::new(kind, self.white(), values.len() as u32)));
+            let first: *mut Value = memory.add(size_of::<T>()).cast();
+            first.copy_from_nonoverlapping(values.as_ptr(), values.len());
+            Gc::of(memory.cast())
+        }
+    }
+
+    /// A function of Lua.
+    pub(crate) fn closure(
+        &mut self,
+        definition: Gc<Definition>,
+        environment: Gc<Table>,
+        upvalues: &[Value],
+    ) -> Gc<Closure> {
+        let (code, environment) = (Cell::new(definition.code), Cell::new(environment));
+        self.with_values(ObjectKind::Closure, upvalues, |header| Closure {
+            header,
+            code,
+            definition,
+            environment,
+        })
+    }
+
+    /// What closures are made from: the number of a function, the address of its code, and the objects that this refers to.
+    pub(crate) fn definition(
+        &mut self,
+        (number, code): (u32, u64),
+        constants: Vec<Gc<Header>>,
+        about: Rc<dyn Any>,
+    ) -> Gc<Definition> {
+        let gone = self.gone.clone();
+        let made = self.with_values(ObjectKind::Definition, &[], |header| Definition {
+            header,
+            code,
+            number,
+            constants,
+            about,
+            gone,
+        });
+        let at = number as usize;
+        self.definitions.resize(self.definitions.len().max(at + 1), None);
+        self.definitions[at] = Some(made);
+        made
+    }
+
+    /// The numbers of the functions whose definitions are gone since the last time.
+    pub(crate) fn take_gone(&mut self) -> Vec<u32> {
+        let gone = self.gone.take();
+        gone.iter().for_each(|number| self.definitions[*number as usize] = None);
+        gone
+    }
+
+    /// A function of Rust.
+    pub(crate) fn native(
+        &mut self,
+        (name, function): (&'static str, u64),
+        environment: Gc<Table>,
+        upvalues: &[Value],
+    ) -> Gc<Native> {
+        let environment = Cell::new(environment);
+        self.with_values(ObjectKind::Native, upvalues, |header| Native {
+            header,
+            function,
+            name,
+            environment,
+        })
+    }
+
+    /// A variable that closures share.
+    pub(crate) fn cell(&mut self, value: Value) -> Gc<VarCell> {
+        self.with_values(ObjectKind::Cell, &[], |header| VarCell { header, value: Cell::new(value) })
+    }
+
+    /// Values in a row.
+    pub(crate) fn pack(&mut self, values: &[Value]) -> Gc<Pack> {
+        self.with_values(ObjectKind::Pack, values, |header| Pack { header })
+    }
+
+    /// A value of Rust.
+    pub(crate) fn userdata(&mut self, value: Box<dyn Any>) -> Gc<Userdata> {
+        let (metatable, environment) = (Cell::new(None), Cell::new(None));
+        self.with_values(ObjectKind::Userdata, &[], |header| Userdata {
+            header,
+            metatable,
+            environment,
+            value,
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! The hash part of a table: all keys that are neither in the array nor in slots.
+//!
+//! In: keys and values. Out: entries in the order in which they came, and an index that finds them. An entry whose value is `nil` stays
+//! until the part is made anew, so that a traversal may remove what it finds.
+
+use crate::object::heap::{Gc, Header, Heap, ObjectKind};
+use crate::object::value::{NIL, Value};
+use std::cell::Cell;
+
+/// A key and its value.
+#[repr(C)]
+pub(crate) struct Entry {
+    pub(crate) key: Cell<Value>,
+    pub(crate) value: Cell<Value>,
+}
+
+/// The hash part. The entries follow, and behind them the index: for each place the number of an entry, from one, or zero.
+#[repr(C)]
+pub(crate) struct HashPart {
+    /// Its length is the capacity: a power of two.
+    header: Header,
+    /// How many entries were added.
+    used: Cell<u32>,
+    /// How many places of the index there are, less one.
+    mask: u32,
+}
+
+/// The smallest part has so many entries.
+const LEAST: u32 = 4;
+
+impl HashPart {
+    /// A part with room for this many entries. `None` if that is more than there can be.
+    pub(super) fn new(heap: &mut Heap, room: u32) -> Option<Gc<HashPart>> {
+        let capacity = room.max(LEAST).checked_next_power_of_two().filter(|capacity| *capacity < 1 << 29)?;
+        let places = 2 * capacity;
+        let entries = capacity as usize * size_of::<Entry>();
+        let bytes = size_of::<HashPart>() + entries + places as usize * size_of::<u32>();
+        let memory = heap.allocate(bytes);
+        let header = Header::new(ObjectKind::Words, heap.white(), capacity);
+        // SAFETY: there is so much memory.
+        unsafe {
+            memory.cast::<HashPart>().write(HashPart { header, used: Cell::new(0), mask: places - 1 });
+            let part = Gc::<HashPart>::of(memory.cast());
+            part.index_start().cast_mut().write_bytes(0, places as usize);
+            Some(part)
+        }
+    }
+
+    /// How many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<HashPart>()
+            + self.capacity() as usize * size_of::<Entry>()
+            + (self.mask as usize + 1) * size_of::<u32>()
+    }
+
+    fn capacity(&self) -> u32 {
+        self.header.len.get()
+    }
+
+    /// All entries that were added; those with the value `nil` are not there.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        // SAFETY: so many entries follow.
+        unsafe {
+            std::slice::from_raw_parts(std::ptr::from_ref(self).add(1).cast(), self.used.get() as usize)
+        }
+    }
+
+    fn index_start(&self) -> *const u32 {
+        let entries: *const Entry = std::ptr::from_ref(self).wrapping_add(1).cast();
+        entries.wrapping_add(self.capacity() as usize).cast()
+    }
+
+    fn index(&self) -> &[Cell<u32>] {
+        // SAFETY: so many numbers follow the entries.
+        unsafe { std::slice::from_raw_parts(self.index_start().cast(), self.mask as usize + 1) }
+    }
+
+    /// The number of a key's entry, which may have the value `nil`.
+    pub(super) fn find(&self, key: Value) -> Option<u32> {
+        let (index, entries) = (self.index(), self.entries());
+        let mut place = hash_of(key) & self.mask;
+        loop {
+            match index[place as usize].get() {
+                0 => return None,
+                at if entries[at as usize - 1].key.get() == key => return Some(at - 1),
+                _ => place = (place + 1) & self.mask,
+            }
+        }
+    }
+
+    /// The value of a key; `nil` if there is none.
+    pub(super) fn get(&self, key: Value) -> Value {
+        self.find(key).map_or(Value::NIL, |at| self.entries()[at as usize].value.get())
+    }
+
+    /// Adds an entry for a key that has none. Returns whether there was room.
+    pub(super) fn add(&self, key: Value, value: Value) -> bool {
+        let at = self.used.get();
+        if at == self.capacity() {
+            return false;
+        }
+        self.used.set(at + 1);
+        let entry = &self.entries()[at as usize];
+        entry.key.set(key);
+        entry.value.set(value);
+        let index = self.index();
+        let mut place = hash_of(key) & self.mask;
+        while index[place as usize].get() != 0 {
+            place = (place + 1) & self.mask;
+        }
+        index[place as usize].set(at + 1);
+        true
+    }
+
+    /// The entries with a value.
+    pub(crate) fn live(&self) -> impl Iterator<Item = &Entry> {
+        self.entries().iter().filter(|entry| entry.value.get().0 != NIL)
+    }
+}
+
+/// The hash of a key: of a string its own, of all else one of the bits. Of small integers only the upper bits differ, and of addresses the
+/// lower ones: so both halves of the product count.
+fn hash_of(key: Value) -> u32 {
+    match key.as_string() {
+        Some(string) => string.hash(),
+        None => {
+            let product = u128::from(key.0) * 0x9e37_79b9_7f4a_7c15;
+            (product as u64 ^ (product >> 64) as u64) as u32
+        }
+    }
+}

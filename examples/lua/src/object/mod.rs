@@ -1,0 +1,19 @@
+//! Objects: the values of programs, and the heap that they are on.
+//!
+//! In: what the program makes. Out: objects that stay as long as something refers to them. Nothing here knows how code runs.
+
+mod array;
+mod blocks;
+mod collect;
+pub mod function;
+mod hash;
+mod header;
+pub mod heap;
+pub mod shape;
+pub mod string;
+pub mod table;
+#[cfg(test)]
+mod table_tests;
+pub mod thread;
+mod traverse;
+pub mod value;

@@ -1,0 +1,370 @@
+//! Tables.
+//!
+//! In: keys and values. Out: a [`Table`] with three parts. String keys are in slots that the table's [shape](crate::object::shape) knows; keys
+//! from 1 on, as long as more than half of them are there, in an array; all others in a hash part. Machine code reads the first two.
+//!
+//! **Invariants:** no key is in two parts. The array's elements up to its length have values, which may be `nil`. A key of the hash part
+//! is not within the array's length. Minus zero is the key zero, and no key is `nil` or NaN.
+
+pub(crate) use super::hash::HashPart;
+pub use super::traverse::NoSuchKey;
+
+use crate::object::heap::{Gc, Header, Heap, ObjectKind, color};
+use crate::object::shape::{Meta, ShapeRef};
+use crate::object::string::Str;
+use crate::object::value::Value;
+use std::cell::Cell;
+
+/// A table on the heap. Words for its first slots and elements follow it.
+#[repr(C)]
+pub struct Table {
+    /// Flags: which metamethods it is known not to have, if it is a metatable; and [`Table::PROTOTYPE`].
+    pub(super) header: Header,
+    /// The address of its shape.
+    pub(crate) shape: Cell<ShapeRef>,
+    /// The values of string keys.
+    pub(crate) slots: Cell<*mut Cell<Value>>,
+    /// The values of the keys from 1 on.
+    pub(crate) array: Cell<*mut Cell<Value>>,
+    pub(crate) array_len: Cell<u32>,
+    pub(crate) array_capacity: Cell<u32>,
+    pub(crate) metatable: Cell<Option<Gc<Table>>>,
+    pub(crate) hash: Cell<Option<Gc<HashPart>>>,
+}
+
+/// Why a key cannot be assigned to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyError {
+    /// It is `nil`.
+    Nil,
+    /// It is a NaN.
+    Nan,
+    /// The table is too large.
+    Overflow,
+}
+
+impl KeyError {
+    /// The message.
+    pub fn message(self) -> &'static str {
+        match self {
+            KeyError::Nil => "table index is nil",
+            KeyError::Nan => "table index is NaN",
+            KeyError::Overflow => "table overflow",
+        }
+    }
+}
+
+/// The words of a table's own memory that are slots and elements.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Room {
+    /// How many string keys it will have.
+    pub slots: u32,
+    /// How many elements.
+    pub elements: u32,
+}
+
+impl Table {
+    /// The flag of tables that others inherit from: when its keys change, what was found in it is forgotten.
+    pub const PROTOTYPE: u16 = 1 << 15;
+
+    /// The flag of tables that have been the metatable of one.
+    const METATABLE: u16 = 1 << 14;
+
+    /// The flag of tables whose slots follow them.
+    const INLINE_SLOTS: u16 = 1 << 13;
+
+    /// The flag of tables whose elements follow them.
+    pub(super) const INLINE_ELEMENTS: u16 = 1 << 12;
+
+    /// The flags that say which metamethods are absent.
+    const ABSENT: u16 = Table::INLINE_ELEMENTS - 1;
+
+    /// The most words that follow a table.
+    const MAX_INLINE: u32 = 16;
+
+    /// The metatable.
+    pub fn metatable(&self) -> Option<Gc<Table>> {
+        self.metatable.get()
+    }
+
+    /// How many slots there is memory for.
+    fn slot_capacity(&self) -> u32 {
+        self.header.len.get()
+    }
+
+    /// The slots that have keys.
+    pub(crate) fn slot_values(&self) -> &[Cell<Value>] {
+        // SAFETY: the shape has so many keys.
+        unsafe { words(self.slots.get(), self.shape.get().count()) }
+    }
+
+    /// The elements of the array.
+    pub(crate) fn elements(&self) -> &[Cell<Value>] {
+        // SAFETY: the array has so many elements.
+        unsafe { words(self.array.get(), self.array_len.get()) }
+    }
+
+    /// The value of a string key.
+    pub fn get_string(&self, key: Gc<Str>) -> Value {
+        let shape = self.shape.get();
+        match shape.slot(key) {
+            Some(slot) => self.slot_values()[slot as usize].get(),
+            None if shape.is_dictionary() => self.get_hashed(Value::string(key)),
+            None => Value::NIL,
+        }
+    }
+
+    fn get_hashed(&self, key: Value) -> Value {
+        self.hash.get().map_or(Value::NIL, |hash| hash.get(key))
+    }
+
+    /// The value of an integer key.
+    pub fn get_integer(&self, key: i64) -> Value {
+        match self.elements().get((key as usize).wrapping_sub(1)) {
+            Some(element) => element.get(),
+            None => self.get_hashed(Value::number(key as f64)),
+        }
+    }
+
+    /// The value of a key; `nil` if there is none.
+    pub fn get(&self, key: Value) -> Value {
+        if let Some(string) = key.as_string() {
+            return self.get_string(string);
+        }
+        match key.as_integer() {
+            // This makes zero of minus zero, too.
+            Some(integer) => self.get_integer(integer),
+            None => self.get_hashed(key),
+        }
+    }
+
+    /// The place of a key that is there, if only with the value `nil`.
+    fn place(&self, key: Value) -> Option<&Cell<Value>> {
+        if let Some(string) = key.as_string()
+            && let Some(slot) = self.shape.get().slot(string)
+        {
+            return Some(&self.slot_values()[slot as usize]);
+        }
+        if let Some(integer) = key.as_integer()
+            && let Some(element) = self.elements().get((integer as usize).wrapping_sub(1))
+        {
+            return Some(element);
+        }
+        let hash = self.hash.get()?;
+        let at = hash.find(key)?;
+        // SAFETY: the entries are there as long as the table has the part, and nobody takes it away meanwhile.
+        Some(unsafe { &*std::ptr::from_ref(&hash.entries()[at as usize].value) })
+    }
+
+    /// Forgets which metamethods it does not have.
+    pub(crate) fn forget_absent(&self) {
+        self.header.flags.set(self.header.flags.get() & !Table::ABSENT);
+    }
+
+    /// Visits the memory that belongs to the table alone.
+    pub(crate) fn each_memory(&self, mut visit: impl FnMut(Gc<Header>)) {
+        let parts = [(Table::INLINE_SLOTS, self.slots.get()), (Table::INLINE_ELEMENTS, self.array.get())];
+        for (flag, values) in parts {
+            if !self.header.has(flag) {
+                visit(super::array::header_of(values));
+            }
+        }
+        if let Some(hash) = self.hash.get() {
+            visit(hash.header());
+        }
+    }
+}
+
+/// Words as a slice.
+///
+/// # Safety
+///
+/// So many must be there.
+unsafe fn words<'a>(first: *mut Cell<Value>, count: u32) -> &'a [Cell<Value>] {
+    match count {
+        0 => &[],
+        // SAFETY: the caller guarantees it.
+        _ => unsafe { std::slice::from_raw_parts(first, count as usize) },
+    }
+}
+
+/// The key that a number is looked up by: minus zero is zero.
+pub(super) fn normalized(key: Value) -> Value {
+    if key.0 == (-0.0f64).to_bits() { Value::number(0.0) } else { key }
+}
+
+impl Heap {
+    /// A table with room for so many fields and elements.
+    pub fn table(&mut self, room: Room) -> Gc<Table> {
+        let slots = room.slots.min(Table::MAX_INLINE);
+        let elements = match slots + room.elements <= Table::MAX_INLINE {
+            true => room.elements,
+            false => 0,
+        };
+        let memory = self.allocate(size_of::<Table>() + (slots + elements) as usize * size_of::<Value>());
+        let first: *mut Cell<Value> = memory.wrapping_add(size_of::<Table>()).cast();
+        // SAFETY: there is so much memory.
+        let table = unsafe {
+            memory.cast::<Table>().write(Table {
+                header: Header::new(ObjectKind::Table, self.white(), slots),
+                shape: Cell::new(self.shapes.root()),
+                slots: Cell::new(first),
+                array: Cell::new(first.wrapping_add(slots as usize)),
+                array_len: Cell::new(0),
+                array_capacity: Cell::new(elements),
+                metatable: Cell::new(None),
+                hash: Cell::new(None),
+            });
+            Gc::<Table>::of(memory.cast())
+        };
+        table.header.set(Table::INLINE_SLOTS | Table::INLINE_ELEMENTS);
+        if elements < room.elements {
+            self.reserve_elements(table, room.elements);
+        }
+        table
+    }
+
+    /// Assigns to a key of a table, without metamethods.
+    pub fn set(&mut self, table: Gc<Table>, key: Value, value: Value) -> Result<(), KeyError> {
+        let key = normalized(key);
+        if let Some(place) = table.place(key) {
+            place.set(value);
+            if let Some(name) = key.as_string() {
+                table.forget_absent();
+                // It may say from where others inherit.
+                if name.bytes().starts_with(b"__") {
+                    self.keys_change(table);
+                }
+            }
+            self.wrote(table);
+            return Ok(());
+        }
+        if key.is_nil() {
+            return Err(KeyError::Nil);
+        }
+        if key.as_number().is_some_and(f64::is_nan) {
+            return Err(KeyError::Nan);
+        }
+        if value.is_nil() {
+            return Ok(());
+        }
+        self.add_key(table, key, value)
+    }
+
+    /// Assigns to a string key.
+    pub fn set_string(&mut self, table: Gc<Table>, key: Gc<Str>, value: Value) -> Result<(), KeyError> {
+        self.set(table, Value::string(key), value)
+    }
+
+    /// Assigns to an integer key.
+    pub fn set_integer(&mut self, table: Gc<Table>, key: i64, value: Value) -> Result<(), KeyError> {
+        self.set(table, Value::number(key as f64), value)
+    }
+
+    fn add_key(&mut self, table: Gc<Table>, key: Value, value: Value) -> Result<(), KeyError> {
+        self.wrote(table);
+        if let Some(string) = key.as_string() {
+            table.forget_absent();
+            self.keys_change(table);
+            if self.add_slot(table, string, value)? {
+                return Ok(());
+            }
+        } else if let Some(integer) = key.as_integer()
+            && integer == table.array_len.get() as i64 + 1
+        {
+            return self.push_element(table, value);
+        }
+        self.add_hashed(table, key, value)
+    }
+
+    /// Gives a table a slot for a key; returns whether it can have one.
+    fn add_slot(&mut self, table: Gc<Table>, key: Gc<Str>, value: Value) -> Result<bool, KeyError> {
+        let shape = table.shape.get();
+        let Some(next) = self.shapes.with_key(shape, key) else {
+            self.become_dictionary(table)?;
+            return Ok(false);
+        };
+        let slot = shape.count();
+        if slot >= table.slot_capacity() {
+            let capacity = (2 * slot).max(4);
+            let slots = self.values(capacity);
+            // SAFETY: the table has so many slots, and there is room for them.
+            unsafe { slots.copy_from_nonoverlapping(table.slots.get(), slot as usize) };
+            self.free_values(table, table.slots.replace(slots), (Table::INLINE_SLOTS, table.slot_capacity()));
+            table.header.len.set(capacity);
+        }
+        // SAFETY: there is room for this slot.
+        unsafe { (*table.slots.get().add(slot as usize)).set(value) };
+        table.shape.set(next);
+        Ok(true)
+    }
+
+    /// Moves a table's string keys to its hash part, where all others go from now on.
+    fn become_dictionary(&mut self, table: Gc<Table>) -> Result<(), KeyError> {
+        let shape = table.shape.get();
+        if shape.is_dictionary() {
+            return Ok(());
+        }
+        let values: Vec<Value> = table.slot_values().iter().map(Cell::get).collect();
+        table.shape.set(self.shapes.dictionary(shape));
+        for (slot, value) in (0..).zip(values) {
+            if !value.is_nil() {
+                let key = shape.key(slot).expect("the slot has a key");
+                self.add_hashed(table, Value::string(key), value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds an entry to the hash part, which is made anew if it is full.
+    fn add_hashed(&mut self, table: Gc<Table>, key: Value, value: Value) -> Result<(), KeyError> {
+        if table.hash.get().is_some_and(|hash| hash.add(key, value)) {
+            return Ok(());
+        }
+        // What is in the hash part may be more use in the array.
+        if let Some(integer) = key.as_integer()
+            && self.move_to_array(table, integer)
+        {
+            return self.set(table, key, value);
+        }
+        let old = table.hash.get();
+        let live = old.map_or(0, |hash| hash.live().count() as u32);
+        let new = HashPart::new(self, live + live / 2 + 1).ok_or(KeyError::Overflow)?;
+        if let Some(hash) = old {
+            hash.live().for_each(|entry| {
+                new.add(entry.key.get(), entry.value.get());
+            });
+        }
+        table.hash.set(Some(new));
+        if let Some(hash) = old {
+            let bytes = hash.bytes();
+            self.free(hash.header(), bytes);
+        }
+        new.add(key, value);
+        Ok(())
+    }
+
+    /// Sets a table's metatable.
+    pub fn set_metatable(&mut self, table: Gc<Table>, metatable: Option<Gc<Table>>) {
+        table.metatable.set(metatable);
+        self.keys_change(table);
+        let meta = match metatable {
+            None => Meta::None,
+            // Tables that are alone with their metatable would each need a shape.
+            Some(metatable) if metatable.header.has(Table::METATABLE) => Meta::Known(metatable),
+            Some(metatable) => {
+                metatable.header.set(Table::METATABLE);
+                Meta::Some
+            }
+        };
+        table.shape.set(self.shapes.with_meta(table.shape.get(), meta));
+        self.wrote(table);
+    }
+
+    /// Called when a table has changed.
+    pub(crate) fn wrote(&mut self, table: Gc<Table>) {
+        if table.header.color.get() == color::BLACK {
+            self.again(table.header());
+        }
+    }
+}

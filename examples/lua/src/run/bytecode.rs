@@ -1,0 +1,502 @@
+//! The bytecode. What each opcode means is in `templates`.
+//!
+//! A function's VM register 0 is its closure. The parameters follow, then, in a vararg function, a pack of the arguments behind them, then
+//! local variables and temporaries. A variable that inner functions use and somebody assigns to is in a cell, whose address its register
+//! has.
+//!
+//! A call has one result in a VM register; those behind it, and how many there are, are in the context. Each return says how many there
+//! are, and who wants one does not look.
+
+use super::vm::Vm;
+use azulejo::prelude::*;
+use azulejo::{Regs, RegsMut, Site};
+
+/// What a bytecode knows of a field.
+#[derive(Fields, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct FieldCase {
+    /// The address of the shape of the tables that this is about.
+    pub shape: u64,
+    /// The offset of the field among the slots.
+    pub offset: u32,
+    /// One of [`OWN`] to [`ADDED`].
+    pub kind: u32,
+    /// The table that has the field, if it is inherited; the next shape, if it is added.
+    pub other: u64,
+    /// The heap's epoch in which this is true, if the field is inherited or absent in spite of a metatable.
+    pub epoch: u64,
+}
+
+/// The table has the field, and no metatable.
+pub(crate) const OWN: u32 = 0;
+/// The table has the field, and a metatable, which is asked if the value is nil.
+pub(crate) const OWN_OR_META: u32 = 1;
+/// Another table has the field, from which the table inherits.
+pub(crate) const INHERITED: u32 = 2;
+/// Nobody has the field, and the table has no metatable.
+pub(crate) const NOWHERE: u32 = 3;
+/// Nobody has the field, not even those from which the table inherits.
+pub(crate) const NOT_INHERITED: u32 = 4;
+/// The field is the next that the table gets.
+pub(crate) const ADDED: u32 = 5;
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+#[bytecode(context = Vm)]
+#[allow(missing_docs, reason = "operands are called what they are")]
+pub(crate) enum Op {
+    Const {
+        dst: Out<u64>,
+        value: Imm<u64>,
+    },
+    Move {
+        dst: Out<u64>,
+        a: In<u64>,
+    },
+    /// Nothing; but up to here the register has its value, for the collector and for the library `debug`.
+    Keep {
+        a: In<u64>,
+    },
+    /// The value of a variable that nobody assigns to.
+    GetUpvalue {
+        dst: Out<u64>,
+        closure: In<u64>,
+        at: Imm<u32>,
+    },
+    /// The value of a variable in a cell that the closure has.
+    GetSharedUpvalue {
+        dst: Out<u64>,
+        closure: In<u64>,
+        at: Imm<u32>,
+    },
+    SetSharedUpvalue {
+        closure: In<u64>,
+        at: Imm<u32>,
+        value: In<u64>,
+    },
+    NewCell {
+        dst: Out<u64>,
+        value: In<u64>,
+    },
+    GetCell {
+        dst: Out<u64>,
+        cell: In<u64>,
+    },
+    SetCell {
+        cell: In<u64>,
+        value: In<u64>,
+    },
+    GetGlobal {
+        dst: Out<u64>,
+        closure: In<u64>,
+        key: Imm<u64>,
+        cache: Site<FieldCase, 4>,
+    },
+    SetGlobal {
+        closure: In<u64>,
+        key: Imm<u64>,
+        value: In<u64>,
+        cache: Site<FieldCase, 4>,
+    },
+    GetField {
+        dst: Out<u64>,
+        object: In<u64>,
+        key: Imm<u64>,
+        cache: Site<FieldCase, 4>,
+    },
+    /// As `GetField`, where a method is called: also of a string.
+    GetMethod {
+        dst: Out<u64>,
+        object: In<u64>,
+        key: Imm<u64>,
+        cache: Site<FieldCase, 4>,
+        strings: Site<FieldCase, 1>,
+    },
+    SetField {
+        object: In<u64>,
+        key: Imm<u64>,
+        value: In<u64>,
+        cache: Site<FieldCase, 4>,
+    },
+    GetIndex {
+        dst: Out<u64>,
+        object: In<u64>,
+        key: In<u64>,
+    },
+    SetIndex {
+        object: In<u64>,
+        key: In<u64>,
+        value: In<u64>,
+    },
+    NewTable {
+        dst: Out<u64>,
+        slots: Imm<u32>,
+        elements: Imm<u32>,
+    },
+    /// Elements from a position on.
+    SetList {
+        table: In<u64>,
+        first: Imm<u32>,
+        values: Regs,
+    },
+    /// As `SetList`, and then all results of the last call.
+    SetListAndResults {
+        table: In<u64>,
+        first: Imm<u32>,
+        values: Regs,
+    },
+    NewClosure {
+        dst: Out<u64>,
+        closure: In<u64>,
+        definition: Imm<u64>,
+        upvalues: Regs,
+    },
+    Add {
+        dst: Out<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    Subtract {
+        dst: Out<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    Multiply {
+        dst: Out<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    Divide {
+        dst: Out<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    Modulo {
+        dst: Out<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    Power {
+        dst: Out<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    AddConst {
+        dst: Out<u64>,
+        a: In<u64>,
+        k: Imm<f64>,
+    },
+    SubtractConst {
+        dst: Out<u64>,
+        a: In<u64>,
+        k: Imm<f64>,
+    },
+    MultiplyConst {
+        dst: Out<u64>,
+        a: In<u64>,
+        k: Imm<f64>,
+    },
+    DivideConst {
+        dst: Out<u64>,
+        a: In<u64>,
+        k: Imm<f64>,
+    },
+    ModuloConst {
+        dst: Out<u64>,
+        a: In<u64>,
+        k: Imm<f64>,
+    },
+    PowerConst {
+        dst: Out<u64>,
+        a: In<u64>,
+        k: Imm<f64>,
+    },
+    ConstAdd {
+        dst: Out<u64>,
+        k: Imm<f64>,
+        b: In<u64>,
+    },
+    ConstSubtract {
+        dst: Out<u64>,
+        k: Imm<f64>,
+        b: In<u64>,
+    },
+    ConstMultiply {
+        dst: Out<u64>,
+        k: Imm<f64>,
+        b: In<u64>,
+    },
+    ConstDivide {
+        dst: Out<u64>,
+        k: Imm<f64>,
+        b: In<u64>,
+    },
+    Negate {
+        dst: Out<u64>,
+        a: In<u64>,
+    },
+    Not {
+        dst: Out<u64>,
+        a: In<u64>,
+    },
+    Length {
+        dst: Out<u64>,
+        a: In<u64>,
+    },
+    Concat {
+        dst: Out<u64>,
+        values: Regs,
+    },
+    Jump {
+        to: Label,
+    },
+    JumpIfTrue {
+        a: In<u64>,
+        to: Label,
+    },
+    JumpIfFalse {
+        a: In<u64>,
+        to: Label,
+    },
+    JumpIfEqual {
+        a: In<u64>,
+        b: In<u64>,
+        to: Label,
+    },
+    JumpIfNotEqual {
+        a: In<u64>,
+        b: In<u64>,
+        to: Label,
+    },
+    /// Of a constant that is no number.
+    JumpIfIs {
+        a: In<u64>,
+        value: Imm<u64>,
+        to: Label,
+    },
+    JumpIfIsNot {
+        a: In<u64>,
+        value: Imm<u64>,
+        to: Label,
+    },
+    JumpIfNumber {
+        a: In<u64>,
+        k: Imm<f64>,
+        to: Label,
+    },
+    JumpIfNotNumber {
+        a: In<u64>,
+        k: Imm<f64>,
+        to: Label,
+    },
+    JumpIfLess {
+        a: In<u64>,
+        b: In<u64>,
+        to: Label,
+    },
+    JumpIfNotLess {
+        a: In<u64>,
+        b: In<u64>,
+        to: Label,
+    },
+    JumpIfLessEqual {
+        a: In<u64>,
+        b: In<u64>,
+        to: Label,
+    },
+    JumpIfNotLessEqual {
+        a: In<u64>,
+        b: In<u64>,
+        to: Label,
+    },
+    JumpIfLessConst {
+        a: In<u64>,
+        k: Imm<f64>,
+        to: Label,
+    },
+    JumpIfNotLessConst {
+        a: In<u64>,
+        k: Imm<f64>,
+        to: Label,
+    },
+    JumpIfLessEqualConst {
+        a: In<u64>,
+        k: Imm<f64>,
+        to: Label,
+    },
+    JumpIfNotLessEqualConst {
+        a: In<u64>,
+        k: Imm<f64>,
+        to: Label,
+    },
+    JumpIfGreaterConst {
+        a: In<u64>,
+        k: Imm<f64>,
+        to: Label,
+    },
+    JumpIfNotGreaterConst {
+        a: In<u64>,
+        k: Imm<f64>,
+        to: Label,
+    },
+    JumpIfGreaterEqualConst {
+        a: In<u64>,
+        k: Imm<f64>,
+        to: Label,
+    },
+    JumpIfNotGreaterEqualConst {
+        a: In<u64>,
+        k: Imm<f64>,
+        to: Label,
+    },
+    /// Makes a number of what a loop starts with, or fails; says which it is.
+    ForNumber {
+        a: InOut<u64>,
+        which: Imm<u32>,
+    },
+    /// Goes to the end if there is no iteration. As C's Lua, it takes the step away and adds it again.
+    ForPrepare {
+        index: InOut<u64>,
+        limit: In<u64>,
+        step: In<u64>,
+        end: Label,
+    },
+    ForLoop {
+        index: InOut<u64>,
+        limit: In<u64>,
+        step: In<u64>,
+        to: Label,
+    },
+    /// A loop whose step is a constant above zero.
+    ForLoopUp {
+        index: InOut<u64>,
+        limit: In<u64>,
+        step: Imm<f64>,
+        to: Label,
+    },
+    /// A loop whose step is a constant below zero.
+    ForLoopDown {
+        index: InOut<u64>,
+        limit: In<u64>,
+        step: Imm<f64>,
+        to: Label,
+    },
+    /// One iteration of a loop by an iterator: its function, its state, and what controls it. Goes on if the first variable is not
+    /// nil.
+    ForEach {
+        control: RegsMut,
+        variables: RegsMut,
+        to: Label,
+    },
+    Call0 {
+        dst: Out<u64>,
+        function: In<u64>,
+    },
+    Call1 {
+        dst: Out<u64>,
+        function: In<u64>,
+        a: In<u64>,
+    },
+    Call2 {
+        dst: Out<u64>,
+        function: In<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    Call3 {
+        dst: Out<u64>,
+        function: In<u64>,
+        a: In<u64>,
+        b: In<u64>,
+        c: In<u64>,
+    },
+    /// A call with any number of arguments: the function, and those.
+    Call {
+        dst: Out<u64>,
+        call: Regs,
+    },
+    /// As `Call`, with all results of the last call behind the other arguments.
+    CallWithResults {
+        dst: Out<u64>,
+        call: Regs,
+    },
+    TailCall {
+        call: Regs,
+    },
+    TailCallWithResults {
+        call: Regs,
+    },
+    /// As `TailCall` if it is a closure that is called; otherwise this does nothing.
+    TailCallOfClosure {
+        call: Regs,
+    },
+    TailCallOfClosureWithResults {
+        call: Regs,
+    },
+    /// Makes results of the values of `...`, the first of which is in a register then.
+    PutVarargs {
+        dst: Out<u64>,
+        pack: In<u64>,
+    },
+    /// As many of the last call's results as there are registers, the first of which is in its register already; nil for those that are missing.
+    TakeResults {
+        results: RegsMut,
+    },
+    /// Lets the collector work: a call of a vararg function has made a pack.
+    Collect,
+    /// The table of the arguments behind the parameters.
+    NewArg {
+        dst: Out<u64>,
+        pack: In<u64>,
+    },
+    /// Lets a hook see where the program is, and keeps the values.
+    Look {
+        values: Regs,
+        kind: Imm<u32>,
+        callee: In<u64>,
+    },
+    Return0,
+    Return {
+        a: In<u64>,
+    },
+    ReturnMany {
+        values: Regs,
+    },
+    /// Returns values and then all results of the last call.
+    ReturnResults {
+        values: Regs,
+    },
+    /// `pcall`: calls the first of these with the others, and catches what fails.
+    ProtectedCall {
+        dst: Out<u64>,
+        pack: In<u64>,
+    },
+    /// `xpcall`: calls a function, and lets another one handle what fails.
+    HandledCall {
+        dst: Out<u64>,
+        function: In<u64>,
+        handler: In<u64>,
+    },
+    /// As `ProtectedCall`, of a function and few arguments, some of which may be missing.
+    ProtectedFew {
+        dst: Out<u64>,
+        function: In<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    /// `coroutine.yield`.
+    Yield {
+        dst: Out<u64>,
+        pack: In<u64>,
+    },
+    /// As `Yield`, of few values, some of which may be missing.
+    YieldFew {
+        dst: Out<u64>,
+        a: In<u64>,
+        b: In<u64>,
+        c: In<u64>,
+    },
+    /// Returns the first of the results that there are.
+    ReturnGiven {
+        a: In<u64>,
+    },
+}

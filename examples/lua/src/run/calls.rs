@@ -1,0 +1,339 @@
+//! Calls of all that is no function of Lua, results, and what protects calls.
+
+use super::slow::values;
+use crate::object::function::{Closure, Native};
+use crate::object::heap::{Gc, Header, ObjectKind};
+use crate::object::value::{ABSENT, FUNCTION, Value};
+use crate::run::draft::CALLEE;
+use crate::run::error::{Attempt, Result, Thrown};
+use crate::run::vm::{Failure, THROWN, Vm, pack_of};
+use azulejo::Frames;
+use azulejo::prelude::*;
+
+/// A function of Rust: it gets the frames that wait for it and its arguments, and gives its first result. Of more than one, or none,
+/// [`Vm::give`] says so.
+pub(crate) type NativeFunction = fn(&mut Vm, &Frames<'_>, &[Value]) -> Result<Value>;
+
+impl Vm {
+    /// Calls any value; returns the first result.
+    pub(crate) fn call_value(
+        &mut self,
+        frames: &Frames<'_>,
+        callee: Value,
+        arguments: &[Value],
+    ) -> Result<Value> {
+        let Some(object) = callee.as_object::<Header>(FUNCTION) else {
+            let method = self.metatable(callee).map(|meta| meta.get_string(self.names.call));
+            return match method.filter(|method| method.as_object::<Header>(FUNCTION).is_some()) {
+                Some(method) => {
+                    let all: Vec<Value> = std::iter::once(callee).chain(arguments.iter().copied()).collect();
+                    self.call_value(frames, method, &all)
+                }
+                None => self.fail_on(frames, Attempt::Call, CALLEE, callee),
+            };
+        };
+        if let Some(native) = native_of(callee) {
+            return self.call_native(frames, native, arguments);
+        }
+        // SAFETY: all other functions are closures.
+        let closure = unsafe { object.cast::<Closure>() };
+        self.run(closure, arguments).or_else(|failure| match failure {
+            Failure::Thrown => Err(Thrown),
+            // No handler has seen it.
+            Failure::Engine(error) => {
+                let value = match error {
+                    azulejo::Error::Trap { trap, .. } => self.value_of_trap(frames, trap),
+                    azulejo::Error::StackOverflow => self.value_of_trap(frames, Trap::StackOverflow),
+                    other => self.error_value(other),
+                };
+                self.throw(frames, value)
+            }
+        })
+    }
+
+    /// Calls what bytecode calls that is no closure. Nobody in Rust keeps values while the collector works here.
+    #[inline(always)]
+    fn call_from_bytecode(&mut self, frames: &Frames<'_>, callee: Value, arguments: &[Value]) -> Result<u64> {
+        let first = match native_of(callee) {
+            Some(native) => self.call_native(frames, native, arguments)?,
+            None => self.call_value(frames, callee, arguments)?,
+        };
+        if self.heap.wants_step() {
+            self.collect_after(frames, first)?;
+        }
+        Ok(first.0)
+    }
+
+    /// Calls a function of Rust; returns the first result.
+    #[inline(always)]
+    fn call_native(&mut self, frames: &Frames<'_>, native: Gc<Native>, arguments: &[Value]) -> Result<Value> {
+        // SAFETY: natives are made of such functions.
+        let function: NativeFunction = unsafe { std::mem::transmute(native.function as usize) };
+        self.n_results = 1;
+        self.activated(native, frames, arguments, |vm| function(vm, frames, arguments))
+    }
+
+    /// Lets the collector work behind a call with this result.
+    #[cold]
+    #[inline(never)]
+    fn collect_after(&mut self, frames: &Frames<'_>, first: Value) -> Result<()> {
+        self.roots.push(first);
+        let collected = self.collect_due(frames);
+        self.roots.pop();
+        collected
+    }
+}
+
+/// The function of Rust that a value is.
+#[inline(always)]
+fn native_of(callee: Value) -> Option<Gc<Native>> {
+    let object = callee.as_object::<Header>(FUNCTION).filter(|object| object.kind() == ObjectKind::Native)?;
+    // SAFETY: the object is one.
+    Some(unsafe { object.cast() })
+}
+
+/// Values and all results, the first of which is the last of the values.
+///
+/// # Safety
+///
+/// So many values must be there.
+pub(super) unsafe fn with_results(vm: &Vm, from: *const u64, count: u64) -> Vec<Value> {
+    // SAFETY: the caller guarantees it.
+    let (last, before) = unsafe { values(from, count) }.split_last().expect("there is the first result");
+    let mut all = before.to_vec();
+    all.extend(vm.all_results(*last));
+    all
+}
+
+pub(crate) fn call0(vm: &mut Vm, frames: Frames<'_>, function: u64) -> Result<u64> {
+    vm.call_from_bytecode(&frames, Value(function), &[])
+}
+
+pub(crate) fn call1(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64) -> Result<u64> {
+    vm.call_from_bytecode(&frames, Value(function), &[Value(a)])
+}
+
+pub(crate) fn call2(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u64) -> Result<u64> {
+    vm.call_from_bytecode(&frames, Value(function), &[Value(a), Value(b)])
+}
+
+pub(crate) fn call3(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u64, c: u64) -> Result<u64> {
+    vm.call_from_bytecode(&frames, Value(function), &[Value(a), Value(b), Value(c)])
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn call_many(vm: &mut Vm, frames: Frames<'_>, from: *const u64, count: u64) -> Result<u64> {
+    // SAFETY: the template passes a run of registers, which may change during the call.
+    let all = ArgumentCopy::of(unsafe { values(from, count) });
+    vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..])
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn gather(vm: &mut Vm, from: *const u64, count: u64) -> u64 {
+    // SAFETY: the template passes a run of registers.
+    vm.gather_with_results(unsafe { values(from, count) })
+}
+
+pub(crate) fn call_gathered(vm: &mut Vm, frames: Frames<'_>, count: u64) -> Result<u64> {
+    // Some were results of the last call, and are in no register.
+    let kept = vm.roots.len();
+    let all = ArgumentCopy::of(&vm.gathered[..count as usize]);
+    vm.roots.extend_from_slice(all.values());
+    let first = vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..]);
+    vm.roots.truncate(kept);
+    first
+}
+
+/// So many values are copied to the machine's stack, and more to the heap.
+const FEW: usize = 16;
+
+/// A copy of values.
+struct ArgumentCopy {
+    few: [Value; FEW],
+    count: usize,
+    /// Empty if there are few.
+    many: Vec<Value>,
+}
+
+impl ArgumentCopy {
+    #[inline(always)]
+    fn of(values: &[Value]) -> ArgumentCopy {
+        let mut copied = ArgumentCopy { few: [Value::NIL; FEW], count: values.len(), many: Vec::new() };
+        match copied.few.get_mut(..values.len()) {
+            Some(few) => few.copy_from_slice(values),
+            None => copied.many = values.to_vec(),
+        }
+        copied
+    }
+
+    #[inline(always)]
+    fn values(&self) -> &[Value] {
+        if self.many.is_empty() { &self.few[..self.count] } else { &self.many }
+    }
+}
+
+pub(crate) fn put_varargs(vm: &mut Vm, pack: u64) -> u64 {
+    vm.give_each(pack_of(pack).values().iter().map(std::cell::Cell::get)).0
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn take_results(vm: &mut Vm, to: *mut u64, count: u64) {
+    let there = vm.n_results as usize;
+    for at in 0..count as usize {
+        let value = match at {
+            0 if there > 0 => continue,
+            at if at < there => vm.results[at - 1],
+            _ => Value::NIL,
+        };
+        // SAFETY: the template passes a run of registers.
+        unsafe { to.add(at).write(value.0) };
+    }
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn put_results(vm: &mut Vm, from: *const u64, count: u64) -> u64 {
+    // SAFETY: the template passes a run of registers.
+    vm.give(unsafe { values(from, count) }).0
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn put_more_results(vm: &mut Vm, from: *const u64, count: u64) -> u64 {
+    // SAFETY: the template passes a run of registers.
+    vm.give_with_results(unsafe { values(from, count) }).0
+}
+
+/// # Safety
+///
+/// The control registers are three, and so many variables must be there.
+pub(crate) unsafe fn for_each(
+    vm: &mut Vm,
+    frames: Frames<'_>,
+    control: *mut u64,
+    variables: *mut u64,
+    count: u64,
+) -> Result<()> {
+    // SAFETY: the template passes three registers.
+    let [function, state, at] = [0, 1, 2].map(|index| Value(unsafe { control.add(index).read() }));
+    if vm.next == Some(function)
+        && let Some(Ok(next)) = state.as_table().map(|table| table.next(at))
+    {
+        // What `next` itself would give. There is at least one variable.
+        let (key, value) = next.unwrap_or((Value::NIL, Value::NIL));
+        let all = [key, value].into_iter().chain(std::iter::repeat(Value::NIL));
+        all.take(count as usize).enumerate().for_each(|(index, value)| {
+            // SAFETY: the template passes a run of registers.
+            unsafe { variables.add(index).write(value.0) };
+        });
+        return Ok(());
+    }
+    let first = vm.call_from_bytecode(&frames, function, &[state, at])?;
+    // SAFETY: the template passes a run of registers.
+    unsafe {
+        variables.write(first);
+        take_results(vm, variables, count);
+    }
+    Ok(())
+}
+
+/// `pcall`: gathers what it calls with its arguments.
+pub(crate) fn protect(vm: &mut Vm, frames: Frames<'_>, pack: u64) -> Result<u64> {
+    let all = pack_of(pack);
+    if all.values().is_empty() {
+        return vm.fail_as_builtin(&frames, 1, "value expected");
+    }
+    vm.handlers.push(None);
+    Ok(vm.gather(all.values().iter().map(std::cell::Cell::get)))
+}
+
+/// Likewise, with few arguments, of which some may be missing.
+pub(crate) fn protect_few(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u64) -> Result<u64> {
+    let given = [function, a, b].iter().take_while(|given| **given != ABSENT).count();
+    if given == 0 {
+        return vm.fail_as_builtin(&frames, 1, "value expected");
+    }
+    vm.handlers.push(None);
+    Ok(vm.gather([function, a, b].map(Value)[..given].iter().copied()))
+}
+
+/// `xpcall`: gathers what it calls; the errors in it go to the handler.
+pub(crate) fn protect_with(vm: &mut Vm, frames: Frames<'_>, callee: u64, handler: u64) -> Result<u64> {
+    if handler == ABSENT {
+        return vm.fail_as_builtin(&frames, 2, "value expected");
+    }
+    vm.handlers.push(Some(Value(handler)));
+    Ok(vm.gather([Value(callee)].into_iter()))
+}
+
+/// A call that is protected has failed.
+pub(crate) fn caught(vm: &mut Vm, frames: Frames<'_>, trap: u32) -> u64 {
+    let trap = Trap::from_code(trap).expect("the call has failed");
+    let mut value = vm.value_of_trap(&frames, trap);
+    if trap != THROWN
+        && let Some(Some(handler)) = vm.handlers.last().copied()
+    {
+        // No code of Lua has seen it yet.
+        value = vm.handled(&frames, handler, value);
+    }
+    vm.error = value;
+    vm.has_caught = true;
+    value.0
+}
+
+/// A call that is protected has ended, with this as the first result unless it has failed. Gives what `pcall` gives.
+pub(crate) fn unprotect(vm: &mut Vm, first: u64) -> u64 {
+    vm.handlers.pop();
+    if std::mem::take(&mut vm.has_caught) {
+        let error = std::mem::replace(&mut vm.error, Value::NIL);
+        return vm.give(&[Value::FALSE, error]).0;
+    }
+    if vm.n_results > 0 {
+        vm.results.insert(0, Value(first));
+    }
+    vm.n_results += 1;
+    Value::TRUE.0
+}
+
+/// What C's Lua says of a program that yields outside of all coroutines.
+const YIELD_OUTSIDE: &str = "attempt to yield across metamethod/C-call boundary";
+
+/// `coroutine.yield`: makes its arguments what `resume` gives.
+pub(crate) fn before_yield(vm: &mut Vm, frames: Frames<'_>, pack: u64) -> Result<()> {
+    if vm.threads.is_empty() {
+        return vm.fail_plainly(&frames, YIELD_OUTSIDE);
+    }
+    vm.transfer.clear();
+    vm.transfer.extend(pack_of(pack).values().iter().map(std::cell::Cell::get));
+    Ok(())
+}
+
+/// Likewise, with few arguments, of which some may be missing.
+#[inline(always)]
+pub(crate) fn before_yield_few(vm: &mut Vm, frames: Frames<'_>, a: u64, b: u64, c: u64) -> Result<()> {
+    if vm.threads.is_empty() {
+        return vm.fail_plainly(&frames, YIELD_OUTSIDE);
+    }
+    vm.transfer.clear();
+    for given in [a, b, c] {
+        if given == ABSENT {
+            break;
+        }
+        vm.transfer.push(Value(given));
+    }
+    Ok(())
+}
+
+/// Gives what the coroutine was resumed with.
+#[inline(always)]
+pub(crate) fn after_yield(vm: &mut Vm) -> u64 {
+    vm.give_transfer().0
+}

@@ -1,0 +1,136 @@
+//! Coroutines that run: functions of Lua on fibers.
+//!
+//! In: a coroutine, and what it is resumed with. Out: what it yields or returns. A coroutine has a stack of its own from its first
+//! resumption to its end.
+
+use crate::object::function::Closure;
+use crate::object::heap::{Gc, Marker, color};
+use crate::object::table::Table;
+use crate::object::thread::{Stack, Status, Thread};
+use crate::object::value::{FUNCTION, Value};
+use crate::run::bytecode::Op;
+use crate::run::vm::{THROWN, Vm, add_few, function_of, trace_frames};
+use azulejo::{Fiber, Frames, Resumed};
+
+/// The stack of a coroutine.
+struct FiberStack(Fiber<'static, Op>);
+
+impl Stack for FiberStack {
+    fn trace(&mut self, marker: &mut Marker<'_>) {
+        trace_frames(&self.0.frames(), marker);
+    }
+
+    fn frames(&mut self) -> Frames<'_> {
+        self.0.frames()
+    }
+}
+
+/// How many coroutines may resume each other: as many calls of C as C's Lua has.
+const MOST_NESTED: usize = 190;
+
+impl Vm {
+    /// Runs a coroutine until it yields or ends. What it yields or returns is in [`Vm::transfer`] then; an error is the error value.
+    // Inlined as the switch in it is: each return behind a switch is one that the processor predicts wrong.
+    #[inline(always)]
+    pub(crate) fn resume(&mut self, thread: Gc<Thread>, arguments: &[Value]) -> Result<(), Value> {
+        if thread.status() != Status::Suspended || self.threads.len() >= MOST_NESTED {
+            return Err(self.not_resumed(thread));
+        }
+        let suspended = thread.stack.borrow_mut().take();
+        let mut stack: Box<FiberStack> = match suspended {
+            Some(stack) => {
+                self.transfer.clear();
+                add_few(&mut self.transfer, arguments);
+                // SAFETY: all stacks are fibers. Nothing else here implements the trait.
+                unsafe { Box::from_raw(Box::into_raw(stack).cast::<FiberStack>()) }
+            }
+            None => match self.begin(thread, arguments) {
+                Ok(fiber) => Box::new(FiberStack(fiber)),
+                Err(error) => return Err(self.error_value(error)),
+            },
+        };
+        let around = self.threads.last().copied();
+        around.iter().for_each(|around| around.status.set(Status::Normal));
+        thread.status.set(Status::Running);
+        self.threads.push(thread);
+        self.handlers_of(thread);
+        thread.resumer.set(self.running.cast());
+        let resumed = stack.0.resume(self, 0);
+        self.handlers_of(thread);
+        self.threads.pop();
+        around.iter().for_each(|around| around.status.set(Status::Running));
+        if let Ok(Resumed::Suspended(_)) = resumed {
+            thread.status.set(Status::Suspended);
+            *thread.stack.borrow_mut() = Some(stack);
+            // Its frames may have got what was not reached before.
+            if thread.header().color.get() == color::BLACK {
+                self.heap.again(thread.header());
+            }
+            return Ok(());
+        }
+        self.end(thread, resumed)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_resumed(&mut self, thread: Gc<Thread>) -> Value {
+        match thread.status() {
+            Status::Suspended => self.text("C stack overflow"),
+            status => self.text(&format!("cannot resume {} coroutine", status.name())),
+        }
+    }
+
+    /// A coroutine has ended like this.
+    #[inline(never)]
+    fn end(&mut self, thread: Gc<Thread>, resumed: Result<Resumed, azulejo::Error>) -> Result<(), Value> {
+        thread.status.set(Status::Dead);
+        match resumed {
+            Ok(Resumed::Returned(value) | Resumed::Suspended(value)) => {
+                self.transfer = self.all_results(Value(value));
+                Ok(())
+            }
+            Err(azulejo::Error::Trap { trap: THROWN, .. }) => Err(self.error),
+            Err(error) => Err(self.error_value(error)),
+        }
+    }
+
+    #[inline(never)]
+    fn begin(&self, thread: Gc<Thread>, arguments: &[Value]) -> Result<Fiber<'static, Op>, azulejo::Error> {
+        let closure = thread.function;
+        let itself = Value::object(FUNCTION, closure).0;
+        let words: Vec<u64> = std::iter::once(itself).chain(arguments.iter().map(|value| value.0)).collect();
+        self.engine.owned_fiber(function_of(closure), &words[..])
+    }
+
+    /// The table that functions which are loaded have their global variables in.
+    pub(crate) fn globals(&self) -> Gc<Table> {
+        self.threads.last().and_then(|thread| thread.globals.get()).unwrap_or(self.globals)
+    }
+
+    /// Changes that, for the coroutine that runs.
+    pub(crate) fn set_globals(&mut self, to: Gc<Table>) {
+        match self.threads.last().copied() {
+            Some(thread) => {
+                thread.globals.set(Some(to));
+                self.heap.again(thread.header());
+            }
+            None => self.globals = to,
+        }
+    }
+
+    /// A coroutine that calls a function. It has the global variables of the one that runs.
+    pub(crate) fn new_thread(&mut self, function: Gc<Closure>) -> Gc<Thread> {
+        let globals = self.threads.last().and_then(|thread| thread.globals.get());
+        let thread = self.heap.thread(function);
+        thread.globals.set(globals);
+        thread
+    }
+
+    /// Exchanges the handlers of the program with those of a coroutine.
+    fn handlers_of(&mut self, thread: Gc<Thread>) {
+        let mut others = thread.handlers.borrow_mut();
+        if !self.handlers.is_empty() || !others.is_empty() {
+            std::mem::swap(&mut self.handlers, &mut others);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Functions that are ready to be defined.
+//!
+//! In: what the compiler makes of source text. Out: what the program makes a function of.
+
+use super::bytecode::Op;
+use crate::object::value::Value;
+use crate::syntax::ast::{FunctionText, Line, Name};
+
+/// A function that is ready to be defined.
+pub(crate) struct Draft {
+    pub(crate) code: Vec<Op>,
+    /// The line of each bytecode.
+    pub(crate) lines: Vec<Line>,
+    /// What operands of bytecodes are called, by bytecode.
+    pub(crate) names: Vec<OperandName>,
+    /// Its local variables, in the order of their declarations.
+    pub(crate) locals: Vec<LocalName>,
+    /// How many VM registers there are.
+    pub(crate) registers: u32,
+    /// How many parameters there are.
+    pub(crate) parameters: u32,
+    pub(crate) is_vararg: bool,
+    /// The strings in the code, which have to stay.
+    pub(crate) constants: Vec<Value>,
+    /// The functions in it, by the number that `NewClosure` has until they are defined.
+    pub(crate) inner: Vec<Draft>,
+    /// The names of its upvalues, and whether each is in a cell.
+    pub(crate) upvalues: Vec<(Name, bool)>,
+    /// The first and the last line; zero for a whole chunk.
+    pub(crate) span: (Line, Line),
+    /// Where it stands in the source, if there is one.
+    pub(crate) text: Option<FunctionText>,
+}
+
+impl Draft {
+    /// A function that no chunk has, so it has no lines.
+    pub(crate) fn builtin(code: Vec<Op>, registers: u32, parameters: u32, is_vararg: bool) -> Draft {
+        Draft {
+            code,
+            lines: Vec::new(),
+            names: Vec::new(),
+            locals: Vec::new(),
+            registers,
+            parameters,
+            is_vararg,
+            constants: Vec::new(),
+            inner: Vec::new(),
+            upvalues: Vec::new(),
+            span: (0, 0),
+            text: None,
+        }
+    }
+}
+
+/// What a bytecode calls.
+pub(crate) const CALLEE: u32 = u32::MAX - 1;
+/// What a loop calls: its functions know the name, but no error does that it is no function.
+pub(crate) const ITERATOR: u32 = u32::MAX - 2;
+
+/// The name of something that a bytecode works on, for an error message.
+#[derive(Clone, Debug)]
+pub(crate) struct OperandName {
+    /// The bytecode.
+    pub(crate) at: u32,
+    /// Which of the values that it works on, from zero; or [`CALLEE`] or [`ITERATOR`].
+    pub(crate) operand: u32,
+    /// What it is: a local variable, a field, ….
+    pub(crate) kind: NameKind,
+    pub(crate) name: Name,
+}
+
+/// A local variable, for the library `debug`.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalName {
+    pub(crate) name: Name,
+    pub(crate) register: u32,
+    /// Whether the register has a cell, and that the value.
+    pub(crate) is_cell: bool,
+    /// The first bytecode in its scope.
+    pub(crate) from: u32,
+    /// The first one behind it.
+    pub(crate) to: u32,
+}
+
+/// What a name is one of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NameKind {
+    Local,
+    Global,
+    Field,
+    Upvalue,
+    Method,
+}
+
+impl NameKind {
+    /// The word in messages.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            NameKind::Local => "local",
+            NameKind::Global => "global",
+            NameKind::Field => "field",
+            NameKind::Upvalue => "upvalue",
+            NameKind::Method => "method",
+        }
+    }
+}

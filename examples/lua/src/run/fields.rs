@@ -1,0 +1,278 @@
+//! Fields and elements that no cache knows.
+
+use crate::object::heap::Gc;
+use crate::object::shape::{Meta, ShapeRef};
+use crate::object::table::Table;
+use crate::object::value::{ABSENT, NIL, Type, Value};
+use crate::run::bytecode::{ADDED, FieldCase, INHERITED, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META};
+use crate::run::error::{Attempt, Result};
+use crate::run::vm::Vm;
+use azulejo::{Cases, Frames};
+
+/// Adds a case, if it is not known.
+fn learn(cases: Cases<'_, FieldCase>, case: FieldCase) {
+    cases.retain(|known| known.shape != case.shape);
+    cases.add(case);
+}
+
+/// What a site may know of a field that a table has, or does not have.
+fn found(table: Gc<Table>, key: Value, epoch: u64) -> Option<FieldCase> {
+    let shape = table.shape.get();
+    let slot = shape.slot(key.as_string()?);
+    let kind = match (slot, shape.meta()) {
+        (Some(_), Meta::None) => OWN,
+        (Some(_), _) => OWN_OR_META,
+        (None, Meta::None) if !shape.is_dictionary() => NOWHERE,
+        _ => return None,
+    };
+    Some(FieldCase { shape: shape.address(), offset: 8 * slot.unwrap_or(0), kind, other: 0, epoch })
+}
+
+pub(crate) fn get_field(
+    vm: &mut Vm,
+    frames: Frames<'_>,
+    object: u64,
+    key: u64,
+    cases: Cases<'_, FieldCase>,
+) -> Result<u64> {
+    let (object, key) = (Value(object), Value(key));
+    let Some(table) = object.as_table() else { return get_index(vm, frames, object.0, key.0) };
+    if let Some(case) = found(table, key, vm.heap.epoch) {
+        learn(cases, case);
+        if case.kind != OWN_OR_META {
+            return Ok(table.get(key).0);
+        }
+    } else if let Some((case, value)) = inherited(vm, table, key) {
+        learn(cases, case);
+        return Ok(value.0);
+    }
+    get_index(vm, frames, object.0, key.0)
+}
+
+/// Gets a method of a string, and notes where in the table in which all strings look it is.
+pub(crate) fn get_of_string(
+    vm: &mut Vm,
+    frames: Frames<'_>,
+    object: u64,
+    key: u64,
+    cases: Cases<'_, FieldCase>,
+) -> Result<u64> {
+    let name = Value(key).as_string().expect("methods have names");
+    if let Some(meta) = vm.metatables[Type::String as usize]
+        && let Some(of) = meta.get_string(vm.names.index).as_table()
+        && let Some(slot) = of.shape.get().slot(name)
+        && !of.get_string(name).is_nil()
+    {
+        [meta, of].iter().for_each(|table| table.header().set(Table::PROTOTYPE));
+        let other = of.address();
+        cases.retain(|_| false);
+        cases.add(FieldCase { shape: 0, offset: 8 * slot, kind: INHERITED, other, epoch: vm.heap.epoch });
+    }
+    vm.get(&frames, Value(object), Value(key)).map(|value| value.0)
+}
+
+/// What a table inherits by metatables whose `__index` are tables.
+fn inherited(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<(FieldCase, Value)> {
+    let (shape, name) = (table.shape.get(), key.as_string()?);
+    if shape.is_dictionary() || !matches!(shape.meta(), Meta::Known(_)) {
+        return None;
+    }
+    let mut at = table;
+    for _ in 0..16 {
+        let Some(meta) = at.metatable() else {
+            let case = FieldCase {
+                shape: shape.address(),
+                offset: 0,
+                kind: NOT_INHERITED,
+                other: 0,
+                epoch: vm.heap.epoch,
+            };
+            return Some((case, Value::NIL));
+        };
+        meta.header().set(Table::PROTOTYPE);
+        let next = meta.get_string(vm.names.index);
+        if next.is_nil() {
+            let case = FieldCase {
+                shape: shape.address(),
+                offset: 0,
+                kind: NOT_INHERITED,
+                other: 0,
+                epoch: vm.heap.epoch,
+            };
+            return Some((case, Value::NIL));
+        }
+        at = next.as_table()?;
+        at.header().set(Table::PROTOTYPE);
+        let holder = at.shape.get();
+        if let Some(slot) = holder.slot(name) {
+            let value = at.get_string(name);
+            let case = FieldCase {
+                shape: shape.address(),
+                offset: 8 * slot,
+                kind: INHERITED,
+                other: at.address(),
+                epoch: vm.heap.epoch,
+            };
+            return (!value.is_nil()).then_some((case, value));
+        }
+        if holder.is_dictionary() {
+            return None;
+        }
+    }
+    None
+}
+
+/// The operand of a bytecode that is indexed; an object further on has no name.
+fn indexed(object: Value, first: Value) -> u32 {
+    if object == first { 0 } else { u32::MAX }
+}
+
+/// What a search for a field ends with.
+enum FieldSearch {
+    /// Its value.
+    Value(Value),
+    /// A metamethod, and the object that has it.
+    Method(Value, Value),
+}
+
+impl Vm {
+    /// Gets a field of any value, with metamethods.
+    pub(crate) fn get(&mut self, frames: &Frames<'_>, object: Value, key: Value) -> Result<Value> {
+        match self.find(frames, object, key)? {
+            FieldSearch::Value(value) => Ok(value),
+            FieldSearch::Method(method, object) => self.call_value(frames, method, &[object, key]),
+        }
+    }
+
+    fn find(&mut self, frames: &Frames<'_>, first: Value, key: Value) -> Result<FieldSearch> {
+        let mut object = first;
+        for _ in 0..100 {
+            if let Some(table) = object.as_table() {
+                let value = table.get(key);
+                if !value.is_nil() || table.metatable().is_none() {
+                    return Ok(FieldSearch::Value(value));
+                }
+            }
+            let method = self.metatable(object).map_or(Value::NIL, |meta| meta.get_string(self.names.index));
+            match method.type_of() {
+                Type::Nil if object.as_table().is_some() => return Ok(FieldSearch::Value(Value::NIL)),
+                Type::Nil => return self.fail_on(frames, Attempt::Index, indexed(object, first), object),
+                Type::Function => return Ok(FieldSearch::Method(method, object)),
+                _ => object = method,
+            }
+        }
+        self.fail_in(frames, "loop in gettable")
+    }
+
+    /// Sets a field of any value, with metamethods.
+    pub(crate) fn set(&mut self, frames: &Frames<'_>, object: Value, key: Value, value: Value) -> Result<()> {
+        match self.find_setter(frames, object, key, value)? {
+            None => Ok(()),
+            Some((method, object)) => self.call_value(frames, method, &[object, key, value]).map(drop),
+        }
+    }
+
+    /// Sets a field, unless there is a metamethod to call.
+    fn find_setter(
+        &mut self,
+        frames: &Frames<'_>,
+        first: Value,
+        key: Value,
+        value: Value,
+    ) -> Result<Option<(Value, Value)>> {
+        let mut object = first;
+        for _ in 0..100 {
+            let meta = match object.as_table() {
+                Some(table) => {
+                    let meta = table.metatable().filter(|_| table.get(key).is_nil());
+                    let method = meta.map_or(Value::NIL, |meta| meta.get_string(self.names.new_index));
+                    if method.is_nil() {
+                        let set = self.heap.set(table, key, value);
+                        return set.map(|()| None).or_else(|error| self.fail_in(frames, error.message()));
+                    }
+                    method
+                }
+                None => {
+                    self.metatable(object).map_or(Value::NIL, |meta| meta.get_string(self.names.new_index))
+                }
+            };
+            match meta.type_of() {
+                Type::Nil => return self.fail_on(frames, Attempt::Index, indexed(object, first), object),
+                Type::Function => return Ok(Some((meta, object))),
+                _ => object = meta,
+            }
+        }
+        self.fail_in(frames, "loop in settable")
+    }
+}
+
+/// Gives the element, or `ABSENT`.
+pub(crate) fn get_index(vm: &mut Vm, frames: Frames<'_>, object: u64, key: u64) -> Result<u64> {
+    let key = Value(key);
+    match vm.find(&frames, Value(object), key)? {
+        FieldSearch::Value(value) => Ok(value.0),
+        FieldSearch::Method(method, object) if vm.leaves(method, [object, key]) => Ok(ABSENT),
+        FieldSearch::Method(method, object) => Ok(vm.call_value(&frames, method, &[object, key])?.0),
+    }
+}
+
+pub(crate) fn set_field(
+    vm: &mut Vm,
+    frames: Frames<'_>,
+    object: u64,
+    key: u64,
+    value: u64,
+    cases: Cases<'_, FieldCase>,
+) -> Result<u64> {
+    let Some(table) = Value(object).as_table() else { return set_index(vm, frames, object, key, value) };
+    let before = table.shape.get();
+    // A metamethod may let the collector work.
+    let kept = vm.roots.len();
+    vm.roots.extend([Value(object), Value(key)]);
+    let set = set_index(vm, frames, object, key, value);
+    vm.roots.truncate(kept);
+    let set = set?;
+    learn_set((table, Value(key)), before, table.shape.get(), cases);
+    Ok(set)
+}
+
+/// Lets the collector work, if it is its turn: a table that grows and grows is to be noticed.
+fn grown(vm: &mut Vm, frames: &Frames<'_>) -> Result<()> {
+    if vm.heap.wants_step() { vm.collect_due(frames) } else { Ok(()) }
+}
+
+/// Adds what a site may know of a field that was set.
+fn learn_set(
+    (table, key): (Gc<Table>, Value),
+    before: ShapeRef,
+    after: ShapeRef,
+    cases: Cases<'_, FieldCase>,
+) {
+    let name = key.as_string().expect("fields have names");
+    // What begins like this may be a metamethod: somebody has to look.
+    if name.bytes().starts_with(b"__") || table.header().has(Table::PROTOTYPE) {
+        return;
+    }
+    let case = FieldCase { shape: before.address(), offset: 0, kind: OWN, other: 0, epoch: 0 };
+    match (before.slot(name), before.meta()) {
+        (Some(slot), Meta::None) => learn(cases, FieldCase { offset: 8 * slot, ..case }),
+        (Some(slot), _) => learn(cases, FieldCase { offset: 8 * slot, kind: OWN_OR_META, ..case }),
+        (None, Meta::None) if !after.is_dictionary() && after.count() == before.count() + 1 => {
+            learn(
+                cases,
+                FieldCase { offset: 8 * before.count(), kind: ADDED, other: after.address(), ..case },
+            );
+        }
+        _ => {}
+    }
+}
+
+/// Gives `ABSENT` if there is a metamethod to call.
+pub(crate) fn set_index(vm: &mut Vm, frames: Frames<'_>, object: u64, key: u64, value: u64) -> Result<u64> {
+    let (key, value) = (Value(key), Value(value));
+    match vm.find_setter(&frames, Value(object), key, value)? {
+        None => grown(vm, &frames).map(|()| NIL),
+        Some((method, object)) if vm.leaves(method, [object, key]) => Ok(ABSENT),
+        Some((method, object)) => vm.call_value(&frames, method, &[object, key, value]).map(|_| NIL),
+    }
+}

@@ -1,0 +1,95 @@
+//! Objects that bytecode makes.
+
+use super::calls::with_results;
+use super::slow::values;
+use crate::object::function::{Closure, Definition, VarCell};
+use crate::object::heap::{Gc, Header};
+use crate::object::table::{Room, Table};
+use crate::object::value::{FUNCTION, Value};
+use crate::run::error::{Result, Thrown};
+use crate::run::vm::{Vm, pack_of};
+use azulejo::Frames;
+
+pub(crate) fn collect(vm: &mut Vm, frames: Frames<'_>) -> Result<()> {
+    vm.collect_due(&frames)
+}
+
+pub(crate) unsafe fn wrote(vm: &mut Vm, object: *mut Header) {
+    // SAFETY: the template passes an object.
+    vm.heap.again(unsafe { Gc::of(object) });
+}
+
+pub(crate) fn new_cell(vm: &mut Vm, value: u64) -> *mut VarCell {
+    vm.heap.cell(Value(value)).pointer()
+}
+
+pub(crate) fn new_table(vm: &mut Vm, slots: u32, elements: u32) -> *mut Table {
+    vm.heap.table(Room { slots, elements }).pointer()
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn set_list(
+    vm: &mut Vm,
+    table: u64,
+    first: u32,
+    from: *const u64,
+    count: u64,
+) -> Result<()> {
+    let table = Value(table).as_table().expect("a constructor has made it");
+    // SAFETY: the template passes a run of registers.
+    vm.heap.set_list(table, first, unsafe { values(from, count) }).map_err(|_| Thrown)
+}
+
+/// # Safety
+///
+/// As for `set_list`.
+pub(crate) unsafe fn set_list_and_results(
+    vm: &mut Vm,
+    table: u64,
+    first: u32,
+    from: *const u64,
+    count: u64,
+) -> Result<()> {
+    // SAFETY: the template passes a run of registers.
+    let all = unsafe { with_results(vm, from, count) };
+    let table = Value(table).as_table().expect("a constructor has made it");
+    vm.heap.set_list(table, first, &all).map_err(|_| Thrown)
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn new_closure(
+    vm: &mut Vm,
+    closure: u64,
+    definition: u64,
+    from: *const u64,
+    count: u64,
+) -> *mut Closure {
+    // SAFETY: the template passes a run of registers.
+    let upvalues = unsafe { values(from, count) };
+    let outer: Gc<Closure> = Value(closure).as_object(FUNCTION).expect("a closure runs");
+    // SAFETY: the definition is among the constants of the function that runs.
+    let definition: Gc<Definition> = unsafe { Gc::at(definition) };
+    let made = vm.heap.closure(definition, outer.environment.get(), upvalues);
+    // A function that uses its own variable has itself.
+    let itself = Value::object(FUNCTION, made);
+    made.upvalues()
+        .iter()
+        .filter(|upvalue| upvalue.get() == Value::ABSENT)
+        .for_each(|upvalue| upvalue.set(itself));
+    made.pointer()
+}
+
+pub(crate) fn new_arg(vm: &mut Vm, pack: u64) -> u64 {
+    let pack = pack_of(pack);
+    let table = vm.heap.table(Room { slots: 1, elements: pack.values().len() as u32 });
+    for (value, key) in pack.values().iter().zip(1..) {
+        vm.heap.set_integer(table, key, value.get()).expect("the key may be one");
+    }
+    let n = vm.names.n;
+    vm.heap.set_string(table, n, Value::number(pack.values().len() as f64)).expect("the key may be one");
+    Value::table(table).0
+}

@@ -1,0 +1,211 @@
+//! Operators that are not quick: on strings that are numbers, with metamethods, and those that fail.
+
+use super::slow::values;
+use crate::number;
+use crate::object::heap::{Gc, ObjectKind};
+use crate::object::string::MAX_LEN;
+use crate::object::table::Table;
+use crate::object::value::{ABSENT, FALSE, Type, Value};
+use crate::run::error::{Attempt, Result};
+use crate::run::vm::Vm;
+use azulejo::Frames;
+
+pub(crate) const ADD: u32 = 0;
+pub(crate) const SUBTRACT: u32 = 1;
+pub(crate) const MULTIPLY: u32 = 2;
+pub(crate) const DIVIDE: u32 = 3;
+pub(crate) const MODULO: u32 = 4;
+pub(crate) const POWER: u32 = 5;
+pub(crate) const NEGATE: u32 = 6;
+pub(crate) const EQUAL: u32 = 7;
+pub(crate) const LESS: u32 = 8;
+pub(crate) const LESS_EQUAL: u32 = 9;
+pub(crate) const LENGTH: u32 = 10;
+pub(crate) const CONCAT: u32 = 11;
+
+/// What a loop starts with.
+pub(crate) const INITIAL: u32 = 0;
+pub(crate) const LIMIT: u32 = 1;
+pub(crate) const STEP: u32 = 2;
+
+impl Vm {
+    /// The metatable of a value.
+    pub(crate) fn metatable(&self, value: Value) -> Option<Gc<Table>> {
+        match value.type_of() {
+            Type::Table => value.as_table().and_then(|table| table.metatable()),
+            Type::Userdata => value.as_userdata().and_then(|userdata| userdata.metatable.get()),
+            other => self.metatables[other as usize],
+        }
+    }
+
+    /// The metamethod of an operator that a value has.
+    pub(crate) fn metamethod(&self, value: Value, which: u32) -> Option<Value> {
+        let method = self.metatable(value)?.get_string(self.names.operators[which as usize]);
+        (!method.is_nil()).then_some(method)
+    }
+}
+
+impl Vm {
+    /// Leaves the call of a metamethod to the bytecode that runs, if it is a function of Lua. Then the bytecode gets [`ABSENT`], for which
+    /// it looks.
+    pub(super) fn leaves(&mut self, method: Value, operands: [Value; 2]) -> bool {
+        (self.method, self.operands) = (method, operands);
+        method.object_kind() == Some(ObjectKind::Closure)
+    }
+
+    /// Calls the metamethod of an operator, or leaves that to the bytecode.
+    fn call_operator(&mut self, frames: &Frames<'_>, method: Value, a: Value, b: Value) -> Result<u64> {
+        if self.leaves(method, [a, b]) {
+            return Ok(ABSENT);
+        }
+        self.call_value(frames, method, &[a, b]).map(|value| value.0)
+    }
+}
+
+pub(crate) fn power(a: f64, b: f64) -> f64 {
+    a.powf(b)
+}
+
+impl Vm {
+    /// The number that a value is in arithmetic.
+    pub(crate) fn to_number(value: Value) -> Option<f64> {
+        value.as_number().or_else(|| number::parse(value.as_string()?.bytes()))
+    }
+}
+
+pub(crate) fn arith(vm: &mut Vm, frames: Frames<'_>, which: u32, a: u64, b: u64) -> Result<u64> {
+    let (a, b) = (Value(a), Value(b));
+    if let (Some(x), Some(y)) = (Vm::to_number(a), Vm::to_number(b)) {
+        return Ok(Value::number(match which {
+            ADD => x + y,
+            SUBTRACT => x - y,
+            MULTIPLY => x * y,
+            DIVIDE => x / y,
+            MODULO => x - (x / y).floor() * y,
+            POWER => x.powf(y),
+            _ => -x,
+        })
+        .0);
+    }
+    if let Some(method) = vm.metamethod(a, which).or_else(|| vm.metamethod(b, which)) {
+        return vm.call_operator(&frames, method, a, b);
+    }
+    let (operand, wrong) = if Vm::to_number(a).is_none() { (0, a) } else { (1, b) };
+    vm.fail_on(&frames, Attempt::Arithmetic, operand, wrong)
+}
+
+/// Gives what is true or false, or `ABSENT`.
+pub(crate) fn compare(vm: &mut Vm, frames: Frames<'_>, which: u32, a: u64, b: u64) -> Result<u64> {
+    let (a, b) = (Value(a), Value(b));
+    if which == EQUAL {
+        let methods = [a, b].map(|value| vm.metamethod(value, EQUAL));
+        return match methods {
+            [Some(one), Some(other)] if one == other => vm.call_operator(&frames, one, a, b),
+            _ => Ok(FALSE),
+        };
+    }
+    if let (Some(x), Some(y)) = (a.as_string(), b.as_string()) {
+        let (x, y) = (x.bytes(), y.bytes());
+        return Ok(Value::bool(if which == LESS { x < y } else { x <= y }).0);
+    }
+    let is_alike = a.type_of() == b.type_of();
+    let methods = [a, b].map(|value| vm.metamethod(value, which).filter(|_| is_alike));
+    if let [Some(one), Some(other)] = methods
+        && one == other
+    {
+        return vm.call_operator(&frames, one, a, b);
+    }
+    if which == LESS_EQUAL
+        && is_alike
+        && let [Some(one), Some(other)] = [b, a].map(|value| vm.metamethod(value, LESS))
+        && one == other
+    {
+        return Ok(Value::bool(!vm.call_value(&frames, one, &[b, a])?.is_true()).0);
+    }
+    let [x, y] = [a, b].map(|value| value.type_of().name());
+    let message = match x == y {
+        true => format!("attempt to compare two {x} values"),
+        false => format!("attempt to compare {x} with {y}"),
+    };
+    vm.fail_in(&frames, message)
+}
+
+pub(crate) fn loop_number(vm: &mut Vm, frames: Frames<'_>, value: u64, which: u32) -> Result<u64> {
+    match Vm::to_number(Value(value)) {
+        Some(number) => Ok(Value::number(number).0),
+        None => {
+            let what = ["initial value", "limit", "step"][which as usize];
+            vm.fail_in(&frames, format!("'for' {what} must be a number"))
+        }
+    }
+}
+
+pub(crate) fn length(vm: &mut Vm, frames: Frames<'_>, a: u64) -> Result<u64> {
+    let value = Value(a);
+    if let Some(table) = value.as_table() {
+        return Ok(Value::number(table.length() as f64).0);
+    }
+    match vm.metamethod(value, LENGTH) {
+        Some(method) => vm.call_value(&frames, method, &[value]).map(|value| value.0),
+        None => vm.fail_on(&frames, Attempt::Length, 0, value),
+    }
+}
+
+/// Whether a value is a string, or has a text as a number.
+fn is_text(value: Value) -> bool {
+    value.is_number() || value.as_string().is_some()
+}
+
+/// The string of the texts of some values.
+fn concat_texts(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    let mut text = vm.library.take_buffer();
+    for value in values {
+        match value.as_string() {
+            Some(string) => text.extend_from_slice(string.bytes()),
+            None => number::write(f64::from_bits(value.0), &mut text),
+        }
+    }
+    if text.len() > MAX_LEN {
+        return vm.fail(frames, "string length overflow");
+    }
+    let string = vm.new_string(frames, &text);
+    vm.library.bring_back(text);
+    string
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn concat(vm: &mut Vm, frames: Frames<'_>, first: *const u64, count: u64) -> Result<u64> {
+    // SAFETY: the template passes a run of registers.
+    let given = unsafe { values(first, count) };
+    if given.iter().all(|value| is_text(*value)) {
+        return concat_texts(vm, &frames, given).map(|text| text.0);
+    }
+    let mut all = given.to_vec();
+    while all.len() > 1 {
+        let texts = all.iter().rev().take_while(|value| is_text(**value)).count();
+        if texts >= 2 {
+            let text = concat_texts(vm, &frames, &all[all.len() - texts..])?;
+            all.truncate(all.len() - texts);
+            all.push(text);
+            continue;
+        }
+        let [.., a, b] = all[..] else { unreachable!("there are two") };
+        let Some(method) = vm.metamethod(a, CONCAT).or_else(|| vm.metamethod(b, CONCAT)) else {
+            let (operand, wrong) = if is_text(a) { (all.len() - 1, b) } else { (all.len() - 2, a) };
+            return vm.fail_on(&frames, Attempt::Concatenate, operand as u32, wrong);
+        };
+        if all.len() == 2 {
+            return vm.call_operator(&frames, method, a, b);
+        }
+        let kept = vm.roots.len();
+        vm.roots.extend_from_slice(&all);
+        let result = vm.call_value(&frames, method, &[a, b]);
+        vm.roots.truncate(kept);
+        let result = result?;
+        all.truncate(all.len() - 2);
+        all.push(result);
+    }
+    Ok(all[0].0)
+}

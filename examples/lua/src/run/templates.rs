@@ -1,0 +1,421 @@
+//! What each opcode means: all that interprets and compiles Lua is made from this file.
+//!
+//! What is not quick is a function of Rust in `slow`. The rows read objects only where a check of their kind has succeeded.
+
+use super::bytecode::{ADDED, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META, Op};
+use super::slow::*;
+use super::vm::Vm;
+use crate::object::function::{Closure, Definition, VarCell};
+use crate::object::heap::{Header, ObjectKind, color};
+use crate::object::table::Table;
+use crate::object::value::{ABSENT, FALSE, FUNCTION, NIL, STRING, TABLE, THREAD, TRUE, Value};
+use azulejo::prelude::*;
+use azulejo::suspend;
+use core::mem::offset_of;
+
+const SHAPE: usize = offset_of!(Table, shape);
+const SLOTS: usize = offset_of!(Table, slots);
+const ARRAY: usize = offset_of!(Table, array);
+const ARRAY_LEN: usize = offset_of!(Table, array_len);
+const ARRAY_CAPACITY: usize = offset_of!(Table, array_capacity);
+const HASH: usize = offset_of!(Table, hash);
+const METATABLE: usize = offset_of!(Table, metatable);
+/// Where a table says how many slots it has room for, and a string its length.
+const LEN: usize = offset_of!(Header, len);
+/// The tables from which others inherit have it.
+const PROTOTYPE_FLAG: u16 = Table::PROTOTYPE;
+const FLAGS: usize = offset_of!(Header, flags);
+const COLOR: usize = offset_of!(Header, color);
+const CODE: usize = offset_of!(Closure, code);
+const DEFINITION: usize = offset_of!(Closure, definition);
+const CODE_FOR_ANY: usize = offset_of!(Definition, code);
+const ENVIRONMENT: usize = offset_of!(Closure, environment);
+const CELL_VALUE: usize = offset_of!(VarCell, value);
+const RESULT_COUNT: usize = offset_of!(Vm, n_results);
+const METHOD: usize = offset_of!(Vm, method);
+const OPERANDS: usize = offset_of!(Vm, operands);
+const SECOND_OPERAND: usize = OPERANDS + size_of::<Value>();
+const EPOCH: usize = offset_of!(Vm, heap.epoch);
+const DEBT: usize = offset_of!(Vm, heap.collector.debt);
+const ARGUMENTS: usize = offset_of!(Vm, arguments);
+const BLACK: u8 = color::BLACK;
+const CLOSURE: u8 = ObjectKind::Closure as u8;
+/// The upper bits of a function's box.
+const FUNCTION_TAG: u64 = FUNCTION >> 48;
+const STRING_TAG: u64 = STRING >> 48;
+const TABLE_TAG: u64 = TABLE >> 48;
+
+template_macros! {
+    values {
+        kinds u64 {
+            number: f64 { is (ult $box &NIL) unbox (bitcast $box f64) box (bitcast $value u64) }
+            string: ptr { is (eq (shr $box 48) &STRING_TAG) unbox (sub $box &STRING) box (add $value &STRING) }
+            table: ptr { is (eq (shr $box 48) &TABLE_TAG) unbox (sub $box &TABLE) box (add $value &TABLE) }
+            function: ptr { is (eq (shr $box 48) &FUNCTION_TAG) unbox (sub $box &FUNCTION) box (add $value &FUNCTION) }
+            cell: ptr { is (uge $box &THREAD) unbox (sub $box &THREAD) box (add $value &THREAD) }
+            nil { is (eq $box &NIL) }
+            false { is (eq $box &FALSE) }
+            true { is (eq $box &TRUE) }
+        }
+
+        // Lets the collector work, if it is its turn. What has to stay is in VM registers.
+        macro ^collect () (when (unlikely (gt (load (addr (tc) &DEBT) i64) 0))
+            (callv throws observes collect (arglist (carg (tc) ptr) (carg (frames) ptr))))
+
+        // Called when a value was stored in an object.
+        macro ^wrote (,object) (when (unlikely (eq (load (addr ,object &COLOR) u8) &BLACK))
+            (callv wrote (arglist (carg (tc) ptr) (carg ,object ptr))))
+
+        macro ^is_closure (,value) (all (is function ,value) (likely (eq (load (unbox function ,value) u8) &CLOSURE)))
+        macro ^code (,value) (load (addr (unbox function ,value) &CODE) u64)
+
+        // What a function of Rust gives is nothing if it leaves the call of a metamethod to the bytecode.
+        macro ^method () (load (addr (tc) &METHOD) u64)
+        macro ^operand () (load (addr (tc) &OPERANDS) u64)
+        macro ^second_operand () (load (addr (tc) &SECOND_OPERAND) u64)
+        macro ^call_method (,a ,b) (let: (($method (^method)))
+            (invoke observes (^code $method) (arglist $method ,a ,b) u64))
+        macro ^or_method (,given ,a ,b) (let: (($given ,given))
+            (if (ne $given &ABSENT) $given (^call_method ,a ,b)))
+    }
+}
+
+template! {
+    use values;
+
+    macro ^arith (,which ,a ,b) (slow (^or_method (call throws observes arith
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,which u32) (carg ,a u64) (carg ,b u64)) u64) ,a ,b))
+    macro ^binary (,operator ,which) (as (($a number) ($b number))
+        (box number (,operator $a $b)) (^arith ,which $a $b))
+    macro ^with_const (,operator ,which) (as (($a number))
+        (box number (,operator $a $k)) (^arith ,which $a (bitcast $k u64)))
+    macro ^const_with (,operator ,which) (as (($b number))
+        (box number (,operator $k $b)) (^arith ,which (bitcast $k u64) $b))
+    macro ^modulo (,a ,b) (sub ,a (mul (floor (div ,a ,b)) ,b))
+    macro ^power (,a ,b) (call pure power (arglist (carg ,a f64) (carg ,b f64)) f64)
+    macro ^upvalue () (load pure (idx (addr (unbox function $closure) (&sizeof Closure)) $at 8) u64)
+
+    Op::Const      => (copy $value)
+    Op::Move       => (copy $a)
+    Op::Keep       => (discard $a)
+    Op::GetUpvalue => unsafe (^upvalue)
+    Op::GetSharedUpvalue => unsafe (load (addr (unbox cell (^upvalue)) &CELL_VALUE) u64)
+    Op::SetSharedUpvalue => unsafe (letv: (($cell (unbox cell (^upvalue))))
+        (dov (store (addr $cell &CELL_VALUE) $value u64) (^wrote $cell)))
+    Op::NewCell! => unsafe (dov
+        (set $dst (box cell (call new_cell (arglist (carg (tc) ptr) (carg $value u64)) ptr)))
+        (^collect))
+    Op::GetCell => unsafe (load (addr (unbox cell $cell) &CELL_VALUE) u64)
+    Op::SetCell => unsafe (letv: (($of (unbox cell $cell)))
+        (dov (store (addr $of &CELL_VALUE) $value u64) (^wrote $of)))
+
+    Op::Add           => unsafe (^binary add &ADD)
+    Op::Subtract      => unsafe (^binary sub &SUBTRACT)
+    Op::Multiply      => unsafe (^binary mul &MULTIPLY)
+    Op::Divide        => unsafe (^binary div &DIVIDE)
+    Op::Modulo        => unsafe (as (($a number) ($b number)) (box number (^modulo $a $b)) (^arith &MODULO $a $b))
+    Op::Power         => unsafe (as (($a number) ($b number)) (box number (^power $a $b)) (^arith &POWER $a $b))
+    Op::AddConst      => unsafe (^with_const add &ADD)
+    Op::SubtractConst => unsafe (^with_const sub &SUBTRACT)
+    Op::MultiplyConst => unsafe (^with_const mul &MULTIPLY)
+    Op::DivideConst   => unsafe (^with_const div &DIVIDE)
+    Op::ModuloConst   => unsafe (as (($a number)) (box number (^modulo $a $k)) (^arith &MODULO $a (bitcast $k u64)))
+    Op::PowerConst    => unsafe (as (($a number)) (box number (^power $a $k)) (^arith &POWER $a (bitcast $k u64)))
+    Op::ConstAdd      => unsafe (^const_with add &ADD)
+    Op::ConstSubtract => unsafe (^const_with sub &SUBTRACT)
+    Op::ConstMultiply => unsafe (^const_with mul &MULTIPLY)
+    Op::ConstDivide   => unsafe (^const_with div &DIVIDE)
+    Op::Negate        => unsafe (as (($a number)) (box number (neg $a)) (^arith &NEGATE $a $a))
+    Op::Not           => (select (ule (sub $a &NIL) 1) &TRUE &FALSE)
+}
+
+// Comparisons and loops.
+template! {
+    use values;
+
+    macro ^is_true (,a) (ugt (sub ,a &NIL) 1)
+    macro ^compare (,which ,a ,b) (^is_true (slow (^or_method (call throws observes compare
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,which u32) (carg ,a u64) (carg ,b u64)) u64) ,a ,b)))
+    macro ^less (,a ,b) (as ((,a number) (,b number)) (lt ,a ,b) (^compare &LESS ,a ,b))
+    macro ^less_equal (,a ,b) (as ((,a number) (,b number)) (le ,a ,b) (^compare &LESS_EQUAL ,a ,b))
+    macro ^with_const (,operator ,which) (as (($a number)) (,operator $a $k) (^compare ,which $a (bitcast $k u64)))
+    macro ^const_with (,operator ,which) (as (($a number)) (,operator $a $k) (^compare ,which (bitcast $k u64) $a))
+    // Numbers are equal by their values, all else by its bits; and tables by what their metatables say.
+    macro ^equal (,a ,b) (as ((,a number) (,b number)) (eq ,a ,b)
+        (any (eq ,a ,b) (all (uge ,a &STRING) (eq (shr ,a 48) (shr ,b 48)) (ne (shr ,a 48) &STRING_TAG)
+            (^compare &EQUAL ,a ,b))))
+
+    Op::Jump                     => (branch $to)
+    Op::JumpIfTrue               => (when (^is_true $a) (branch $to))
+    Op::JumpIfFalse              => (when (notf (^is_true $a)) (branch $to))
+    Op::JumpIfEqual              => unsafe (when (^equal $a $b) (branch $to))
+    Op::JumpIfNotEqual           => unsafe (when (notf (^equal $a $b)) (branch $to))
+    Op::JumpIfIs                 => (when (eq $a $value) (branch $to))
+    Op::JumpIfIsNot              => (when (ne $a $value) (branch $to))
+    Op::JumpIfNumber             => (when (as (($a number)) (eq $a $k) (ne 0 0)) (branch $to))
+    Op::JumpIfNotNumber          => (when (as (($a number)) (notf (eq $a $k)) (eq 0 0)) (branch $to))
+    Op::JumpIfLess               => unsafe (when (^less $a $b) (branch $to))
+    Op::JumpIfNotLess            => unsafe (when (notf (^less $a $b)) (branch $to))
+    Op::JumpIfLessEqual          => unsafe (when (^less_equal $a $b) (branch $to))
+    Op::JumpIfNotLessEqual       => unsafe (when (notf (^less_equal $a $b)) (branch $to))
+    Op::JumpIfLessConst          => unsafe (when (^with_const lt &LESS) (branch $to))
+    Op::JumpIfNotLessConst       => unsafe (when (notf (^with_const lt &LESS)) (branch $to))
+    Op::JumpIfLessEqualConst     => unsafe (when (^with_const le &LESS_EQUAL) (branch $to))
+    Op::JumpIfNotLessEqualConst  => unsafe (when (notf (^with_const le &LESS_EQUAL)) (branch $to))
+    Op::JumpIfGreaterConst       => unsafe (when (^const_with gt &LESS) (branch $to))
+    Op::JumpIfNotGreaterConst    => unsafe (when (notf (^const_with gt &LESS)) (branch $to))
+    Op::JumpIfGreaterEqualConst  => unsafe (when (^const_with ge &LESS_EQUAL) (branch $to))
+    Op::JumpIfNotGreaterEqualConst => unsafe (when (notf (^const_with ge &LESS_EQUAL)) (branch $to))
+
+    macro ^goes_on (,index ,limit ,step) (if (lt (const 0.0 f64) ,step) (le ,index ,limit) (le ,limit ,index))
+
+    Op::ForNumber => (as (($a number)) (box number $a) (slow (call throws observes loop_number
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $a u64) (carg $which u32)) u64)))
+    Op::ForPrepare! => (letv: (($limit $limit) ($step (unbox number $step))
+            ($start (add (sub (unbox number $index) $step) $step)))
+        (dov (set $index (box number $start))
+            (when (notf (^goes_on $start (unbox number $limit) $step)) (branch $end))))
+    Op::ForLoop! => (letv: (($limit $limit) ($step $step)
+            ($next (add (unbox number $index) (unbox number $step))))
+        (dov (set $index (box number $next))
+            (when (^goes_on $next (unbox number $limit) (unbox number $step)) (branch $to))))
+    Op::ForLoopUp! => (letv: (($limit $limit) ($next (add (unbox number $index) $step)))
+        (dov (set $index (box number $next)) (when (le $next (unbox number $limit)) (branch $to))))
+    Op::ForLoopDown! => (letv: (($limit $limit) ($next (add (unbox number $index) $step)))
+        (dov (set $index (box number $next)) (when (ge $next (unbox number $limit)) (branch $to))))
+    macro ^count (,len) (box number (stof (ucast ,len i64) f64))
+    macro ^length_slowly () (slow (call throws observes length
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $a u64)) u64))
+    macro ^is_length (,table ,len) (all (zr (load (addr ,table &HASH) u64))
+        (any (zr ,len) (ne (load (idx (load (addr ,table &ARRAY) ptr) (sub ,len 1) 8) u64) &NIL)))
+    Op::Length => unsafe (as (($of table $a))
+        (let: (($len (ucast (load (addr $of &ARRAY_LEN) u32) u64)))
+            (if (^is_length $of $len) (^count $len) (^length_slowly)))
+        (as (($a string)) (^count (load (addr $a &LEN) u32)) (^length_slowly)))
+    Op::Concat! => unsafe (dov
+        (set $dst (^or_method (call throws observes concat
+            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64)
+            (^operand) (^second_operand)))
+        (^collect))
+}
+
+// Tables.
+template! {
+    use values;
+
+    macro ^is_of (,table) (eq (load (addr ,table &SHAPE) u64) (case shape))
+    macro ^slot (,table) (add (load (addr ,table &SLOTS) u64) (ucast (case offset) u64))
+    macro ^is_current () (eq (load (addr (tc) &EPOCH) u64) (case epoch))
+    // A slow path that leaves the call of a metamethod goes on where that is, behind the others.
+    macro ^unless_method (,given ,way) (let: (($given ,given)) (do (when (eq $given &ABSENT) ,way) $given))
+    macro ^unless_setter (,given ,way) (when (eq ,given &ABSENT) ,way)
+    macro ^or_slowly (,value ,slowly) (let: (($found ,value)) (if (likely (ne $found &NIL)) $found ,slowly))
+    macro ^get_slowly (,object ,way) (slow (^unless_method (call throws observes get_field
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $cache ptr)) u64) ,way))
+    // A method of a string is a field of the table in which all strings look.
+    macro ^get_of_string (,object ,way) (if (is string ,object)
+        (cached $strings FieldCase (^is_current)
+            (load (^slot (case other)) u64)
+            (slow (call throws observes get_of_string (arglist
+                (carg (tc) ptr) (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $strings ptr)) u64)))
+        (^get_slowly ,object ,way))
+    macro ^get_method () (set $dst (^call_method (^operand) (^second_operand)))
+    macro ^get (,object ,otherwise) (dov
+        (set $dst (as (($of table ,object))
+            (cached $cache FieldCase (^is_of $of)
+                (if (eq (case kind) &OWN) (load (^slot $of) u64)
+                    (if (eq (case kind) &INHERITED)
+                        (if (^is_current)
+                            (^or_slowly (load (^slot (case other)) u64) (^get_slowly ,object (branch (label method))))
+                            (^get_slowly ,object (branch (label method))))
+                        (if (eq (case kind) &OWN_OR_META)
+                            (^or_slowly (load (^slot $of) u64) (^get_slowly ,object (branch (label method))))
+                            (if (any (eq (case kind) &NOWHERE) (^is_current)) (copy &NIL)
+                                (^get_slowly ,object (branch (label method)))))))
+                (^get_slowly ,object (branch (label method))))
+            (,otherwise ,object (branch (label method)))))
+        (branch (label done))
+        (mark method)
+        (^get_method)
+        (mark done))
+    macro ^set_slowly (,object ,way) (slowv (^unless_setter (call throws observes set_field (arglist (carg (tc) ptr)
+        (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $value u64) (carg $cache ptr)) u64) ,way))
+    macro ^store (,table) (dov (store (^slot ,table) $value u64) (^wrote ,table))
+    macro ^set_method () (letv: (($method (^method)))
+        (discard (invoke observes (^code $method) (arglist $method (^operand) $key $value) u64)))
+    macro ^set (,object) (dov
+        (asv (($of table ,object))
+            (cachedv $cache FieldCase (^is_of $of)
+                (ifv (eq (case kind) &OWN) (^store $of)
+                    (ifv (eq (case kind) &ADDED)
+                        (ifv (all (ult (ucast (case offset) u64) (shl (ucast (load (addr $of &LEN) u32) u64) 3))
+                                (zr (and (load (addr $of &FLAGS) u16) &PROTOTYPE_FLAG)))
+                            (dov (^store $of) (store (addr $of &SHAPE) (case other) u64))
+                            (^set_slowly ,object (branch (label method))))
+                        (ifv (ne (load (^slot $of) u64) &NIL) (^store $of)
+                            (^set_slowly ,object (branch (label method))))))
+                (^set_slowly ,object (branch (label method))))
+            (^set_slowly ,object (branch (label method))))
+        (branch (label done))
+        (mark method)
+        (^set_method)
+        (mark done))
+    macro ^globals () (load (addr (unbox function $closure) &ENVIRONMENT) ptr)
+
+    Op::GetField!  => unsafe (^get $object ^get_slowly)
+    Op::GetMethod! => unsafe (^get $object ^get_of_string)
+    Op::SetField  => unsafe (^set $object)
+    Op::GetGlobal! => unsafe (letv: (($globals (box table (^globals)))) (^get $globals ^get_slowly))
+    Op::SetGlobal => unsafe (letv: (($globals (box table (^globals)))) (^set $globals))
+
+    macro ^integer (,key) (sub (ftos_least ,key i64) 1)
+    macro ^get_index_slowly (,way) (slow (^unless_method (call throws observes get_index
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $object u64) (carg $key u64)) u64) ,way))
+    Op::GetIndex! => unsafe (dov
+        (set $dst (as (($of table $object) ($number number $key))
+            (let: (($at (^integer $number)))
+                (if (all (eq (stof (add $at 1) f64) $number) (ult $at (ucast (load (addr $of &ARRAY_LEN) u32) u64)))
+                    (^or_slowly (load (idx (load (addr $of &ARRAY) ptr) $at 8) u64)
+                        (^get_index_slowly (branch (label method))))
+                    (^get_index_slowly (branch (label method)))))
+            (^get_index_slowly (branch (label method)))))
+        (branch (label done))
+        (mark method)
+        (^get_method)
+        (mark done))
+    macro ^set_index_slowly (,way) (slowv (^unless_setter (call throws observes set_index (arglist
+        (carg (tc) ptr) (carg (frames) ptr) (carg $object u64) (carg $key u64) (carg $value u64)) u64) ,way))
+    macro ^put (,of ,at) (dov (store (idx (load (addr ,of &ARRAY) ptr) ,at 8) $value u64) (^wrote ,of))
+    // A new element behind the last one, if there is room, and none behind it in the hash part.
+    macro ^may_append (,of ,at ,len) (all (eq ,at ,len) (ult ,len (ucast (load (addr ,of &ARRAY_CAPACITY) u32) u64))
+        (zr (load (addr ,of &HASH) u64)) (ne $value &NIL))
+    Op::SetIndex => unsafe (dov
+        (asv (($of table $object) ($number number $key))
+            (letv: (($at (^integer $number)) ($len (ucast (load (addr $of &ARRAY_LEN) u32) u64)))
+                (ifv (all (eq (stof (add $at 1) f64) $number) (zr (load (addr $of &METATABLE) u64)))
+                    (ifv (ult $at $len) (^put $of $at)
+                        (ifv (^may_append $of $at $len)
+                            (dov (store (addr $of &ARRAY_LEN) (ucast (add $len 1) u32) u32) (^put $of $at))
+                            (^set_index_slowly (branch (label method)))))
+                    (^set_index_slowly (branch (label method)))))
+            (^set_index_slowly (branch (label method))))
+        (branch (label done))
+        (mark method)
+        (^set_method)
+        (mark done))
+    Op::NewTable! => unsafe (dov
+        (set $dst (box table (call new_table (arglist (carg (tc) ptr) (carg $slots u32) (carg $elements u32)) ptr)))
+        (^collect))
+    Op::SetList => unsafe (callv throws set_list (arglist (carg (tc) ptr) (carg $table u64) (carg $first u32)
+        (carg (window $values) ptr) (carg (length $values) u64)))
+    Op::SetListAndResults => unsafe (callv throws set_list_and_results (arglist (carg (tc) ptr) (carg $table u64)
+        (carg $first u32) (carg (window $values) ptr) (carg (length $values) u64)))
+    Op::NewClosure! => unsafe (dov
+        (set $dst (box function (call new_closure (arglist (carg (tc) ptr) (carg $closure u64) (carg $definition u64)
+            (carg (window $upvalues) ptr) (carg (length $upvalues) u64)) ptr)))
+        (^collect))
+}
+
+// Calls.
+template! {
+    use values;
+
+    // A function has code of its own for few arguments, which may be another than that for any number of them.
+    macro ^code_for_any (,value) (load (addr (load (addr (unbox function ,value) &DEFINITION) u64) &CODE_FOR_ANY) u64)
+    macro ^call (,arguments ,natively)
+        (if (^is_closure $function) (invoke observes (^code $function) ,arguments u64) ,natively)
+    macro ^set_count (,count) (store (addr (tc) &RESULT_COUNT) ,count u32)
+
+    Op::Call0 => unsafe (^call (arglist $function) (call throws observes call0
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64))
+    Op::Call1 => unsafe (^call (arglist $function $a) (call throws observes call1
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64)) u64))
+    Op::Call2 => unsafe (^call (arglist $function $a $b) (call throws observes call2
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64))
+    Op::Call3 => unsafe (^call (arglist $function $a $b $c) (call throws observes call3
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64) (carg $c u64)) u64))
+
+    macro ^first_of (,run) (load (window ,run) u64)
+    macro ^natively_many (,callee) (call throws observes ,callee (arglist
+        (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)
+
+    Op::Call => unsafe (let: (($function (^first_of $call)))
+        (if (^is_closure $function) (invoke observes (^code_for_any $function) (arglist $call) u64) (^natively_many call_many)))
+    macro ^gather (,run) (call gather (arglist (carg (tc) ptr) (carg (window ,run) ptr) (carg (length ,run) u64)) u64)
+    macro ^gathered () (load (addr (tc) &ARGUMENTS) ptr)
+    macro ^natively_gathered (,count) (call throws observes call_gathered
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,count u64)) u64)
+    macro ^has_one () (eq (load (addr (tc) &RESULT_COUNT) u32) 1)
+    Op::CallWithResults => unsafe (let: (($function (^first_of $call)))
+        (if (all (^has_one) (^is_closure $function)) (invoke observes (^code_for_any $function) (arglist $call) u64)
+            (let: (($n (^gather $call)))
+                (if (^is_closure $function)
+                    (invoke observes (^code_for_any $function) (arglist (spread (^gathered) $n)) u64)
+                    (^natively_gathered $n)))))
+    Op::TailCall => unsafe (letv: (($function (^first_of $call)))
+        (ifv (^is_closure $function) (tail (^code_for_any $function) (arglist $call)) (return (^natively_many call_many))))
+    Op::TailCallWithResults => unsafe (letv: (($function (^first_of $call)))
+        (ifv (all (^has_one) (^is_closure $function)) (tail (^code_for_any $function) (arglist $call))
+            (letv: (($n (^gather $call)))
+                (ifv (^is_closure $function)
+                    (tail (^code_for_any $function) (arglist (spread (^gathered) $n)))
+                    (return (^natively_gathered $n))))))
+    Op::TailCallOfClosure => unsafe (letv: (($function (^first_of $call)))
+        (when (^is_closure $function) (tail (^code_for_any $function) (arglist $call))))
+    Op::TailCallOfClosureWithResults => unsafe (letv: (($function (^first_of $call)))
+        (when (^is_closure $function)
+            (letv: (($n (^gather $call))) (tail (^code_for_any $function) (arglist (spread (^gathered) $n))))))
+    Op::PutVarargs => (call put_varargs (arglist (carg (tc) ptr) (carg $pack u64)) u64)
+    Op::TakeResults => unsafe (callv take_results
+        (arglist (carg (tc) ptr) (carg (window $results) ptr) (carg (length $results) u64)))
+    Op::Collect! => unsafe (^collect)
+    Op::NewArg! => unsafe (dov
+        (set $dst (call new_arg (arglist (carg (tc) ptr) (carg $pack u64)) u64))
+        (^collect))
+    Op::Look => unsafe (dov (callv throws observes look
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $kind u32) (carg $callee u64))) (discard (window $values)))
+    Op::Return0 => unsafe (dov (^set_count 0) (return (copy &NIL)))
+    Op::Return => unsafe (dov (^set_count 1) (return $a))
+    Op::ReturnMany => unsafe (return (call put_results
+        (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
+    Op::ReturnResults => unsafe (return (call put_more_results
+        (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
+    Op::ReturnGiven => (return $a)
+    macro ^loop_control (,at) (load (addr (window $control) ,at) u64)
+    macro ^first_variable () (load (window $variables) u64)
+    Op::ForEach => unsafe (letv: (($function (^loop_control 0)))
+        (dov
+            (ifv (^is_closure $function)
+                (dov
+                    (store (window $variables) (invoke observes (^code $function)
+                        (arglist $function (^loop_control 8) (^loop_control 16)) u64) u64)
+                    (callv take_results (arglist (carg (tc) ptr) (carg (window $variables) ptr) (carg (length $variables) u64))))
+                (callv throws observes for_each (arglist (carg (tc) ptr) (carg (frames) ptr) (carg (window $control) ptr)
+                    (carg (window $variables) ptr) (carg (length $variables) u64))))
+            (when (ne (^first_variable) &NIL)
+                (dov (store (addr (window $control) 16) (^first_variable) u64) (branch $to)))))
+
+    macro ^caught () (call observes caught (arglist (carg (tc) ptr) (carg (frames) ptr) (carg (trap_code) u32)) u64)
+    macro ^protected (,enter) (let: (($n ,enter))
+        (let: (($function (load (^gathered) u64)))
+            (let: (($first (if (^is_closure $function)
+                    (try (invoke observes (^code_for_any $function) (arglist (spread (^gathered) $n)) u64) (^caught))
+                    (try (^natively_gathered $n) (^caught)))))
+                (call unprotect (arglist (carg (tc) ptr) (carg $first u64)) u64))))
+    Op::ProtectedCall => unsafe (^protected
+        (call throws observes protect (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $pack u64)) u64))
+    Op::ProtectedFew => unsafe (^protected (call throws observes protect_few
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64))
+    Op::HandledCall => unsafe (^protected (call throws observes protect_with
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $handler u64)) u64))
+    macro ^suspended () (dov
+        (discard (call throws observes suspend (arglist (carg (const 0 u64) u64)) u64))
+        (set $dst (call after_yield (arglist (carg (tc) ptr)) u64)))
+    Op::Yield! => unsafe (dov
+        (callv throws observes before_yield (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $pack u64)))
+        (^suspended))
+    Op::YieldFew! => unsafe (dov
+        (callv throws observes before_yield_few (arglist
+            (carg (tc) ptr) (carg (frames) ptr) (carg $a u64) (carg $b u64) (carg $c u64)))
+        (^suspended))
+}

@@ -1,0 +1,553 @@
+//! The context of running bytecode: the heap, what is global, and what passes between functions.
+
+use super::draft::{Draft, LocalName, OperandName};
+use crate::object::function::{Closure, Definition, Pack};
+use crate::object::heap::{Gc, Header, Heap, Marker, Trace};
+use crate::object::string::{MAX_LEN, Str};
+use crate::object::table::{Room, Table};
+use crate::object::thread::Thread;
+use crate::object::value::{ABSENT, FUNCTION, NIL, USERDATA, Value};
+use crate::run::bytecode::Op;
+use crate::run::error::Thrown;
+use crate::run::levels::Activation;
+use crate::run::library_state::LibraryState;
+use crate::run::slow::Hooks;
+use crate::syntax::ast::{FunctionText, Line};
+use crate::syntax::{self};
+use azulejo::prelude::*;
+use azulejo::{Code, Frames, FunctionId, Surplus};
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::Write;
+use std::rc::{Rc, Weak};
+
+/// Where functions run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Tiers {
+    /// In the interpreter that rustc has compiled.
+    InterpreterInRust,
+    /// In the interpreter in machine code.
+    Interpreter,
+    /// In code of the baseline compiler, as soon as they are warm.
+    Baseline,
+    /// In the optimizer's code, as soon as they have run a little.
+    Optimizer,
+    /// They begin in the interpreter, and the hotter they are, the better their code.
+    #[default]
+    Climbing,
+}
+
+/// What bytecode runs with.
+#[repr(C)]
+pub struct Vm {
+    /// All objects.
+    pub(crate) heap: Heap,
+    /// How many results the last call had.
+    pub(crate) n_results: u32,
+    /// The results behind the first.
+    pub(crate) results: Vec<Value>,
+    /// The first of the arguments of a call that are gathered.
+    pub(crate) arguments: *mut Value,
+    /// Memory for these: at least as many as code reads at once.
+    pub(super) gathered: Vec<Value>,
+    /// The value that an error has.
+    pub(crate) error: Value,
+    /// Whether a call that is protected has failed, and has not ended.
+    pub(crate) has_caught: bool,
+    /// What handles the errors of each call that is protected, the innermost last.
+    pub(crate) handlers: Vec<Option<Value>>,
+    /// The coroutines that run: each has resumed the next.
+    pub(crate) threads: Vec<Gc<Thread>>,
+    /// What passes between a coroutine and its resumer; nothing at other times.
+    pub(crate) transfer: Vec<Value>,
+    /// A metamethod that the bytecode has to call, and what it is about.
+    pub(crate) method: Value,
+    pub(crate) operands: [Value; 2],
+    /// The function of Rust that runs; null if there is none.
+    pub(crate) running: *const Activation,
+    /// The function `next`, and that of `ipairs`.
+    pub(crate) next: Option<Value>,
+    pub(crate) each_index: Option<Value>,
+    pub(crate) hooks: Hooks,
+    /// What `debug.getregistry` gives.
+    pub(crate) registry: Option<Gc<Table>>,
+    /// The table `package`.
+    pub(crate) package: Option<Gc<Table>>,
+    /// Where `print` writes.
+    pub out: Box<dyn Write>,
+    pub(crate) globals: Gc<Table>,
+    /// The metatables of values that have none of their own, by type.
+    pub(crate) metatables: [Option<Gc<Table>>; 9],
+    pub(crate) names: Names,
+    pub(crate) engine: Rc<Engine<Op>>,
+    /// What is known of the functions that are there, by number.
+    pub(crate) prototypes: Vec<Option<Rc<Prototype>>>,
+    /// Whether variables that inner functions use are in cells, even if nobody assigns to them: some chunk names `setupvalue`. It is for
+    /// chunks that are compiled from then on. In others such a variable is in each closure by itself, and `setupvalue` changes it there.
+    pub(crate) shares_all: bool,
+    /// What functions of the library keep.
+    pub(crate) roots: Vec<Value>,
+    /// What handles keep.
+    pub(crate) handles: Rc<RefCell<Handles>>,
+    /// The handle of the program.
+    pub(crate) owner: Weak<dyn Any>,
+    /// The metatables of types of Rust.
+    pub(crate) rust_types: HashMap<TypeId, Gc<Table>>,
+    pub(crate) library: LibraryState,
+}
+
+/// Names that the language knows.
+pub(crate) struct Names {
+    pub(crate) index: Gc<Str>,
+    pub(crate) new_index: Gc<Str>,
+    pub(crate) call: Gc<Str>,
+    pub(crate) n: Gc<Str>,
+    pub(crate) to_string: Gc<Str>,
+    /// The metamethods of operators, in the order of [`crate::run::slow`]'s numbers.
+    pub(crate) operators: [Gc<Str>; 12],
+}
+
+/// What is known of a function that was defined.
+pub(crate) struct Prototype {
+    pub(crate) function: FunctionId,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) names: Vec<OperandName>,
+    pub(crate) locals: Vec<LocalName>,
+    pub(crate) chunk: Rc<[u8]>,
+    pub(crate) span: (Line, Line),
+    /// The names of its upvalues, and whether each is in a cell.
+    pub(crate) upvalues: Vec<(Rc<[u8]>, bool)>,
+    /// The source of the chunk, and where the function stands in it.
+    pub(crate) text: Option<(Rc<[u8]>, FunctionText)>,
+}
+
+/// Adds values to a list. A single one, as it mostly is, costs no call of C's `memcpy`.
+#[inline(always)]
+pub(crate) fn add_few(list: &mut Vec<Value>, values: &[Value]) {
+    match values {
+        [] => {}
+        [one] => list.push(*one),
+        _ => list.extend_from_slice(values),
+    }
+}
+
+/// What is known of a closure's function.
+pub(crate) fn prototype(closure: Gc<Closure>) -> Rc<Prototype> {
+    closure.definition.about.clone().downcast().expect("functions are defined with one")
+}
+
+/// The function that a closure calls.
+pub(crate) fn function_of(closure: Gc<Closure>) -> FunctionId {
+    let prototype: Option<&Prototype> = closure.definition.about.downcast_ref();
+    prototype.expect("functions are defined with one").function
+}
+
+/// The trap of all errors that the program may catch.
+pub(crate) const THROWN: Trap = Trap::User(1);
+
+/// Why a function of Lua has failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Failure {
+    /// The error value is in [`Vm::error`], and a handler has seen it.
+    Thrown,
+    /// The engine has failed.
+    Engine(azulejo::Error),
+}
+
+/// What the error says that there is no room for what a program makes.
+pub(crate) const NO_MEMORY: &str = "not enough memory";
+
+/// What a function takes beside its code, about.
+const FUNCTION_BYTES: usize = 1 << 10;
+
+/// So many words behind the gathered arguments may be read.
+const SPARE: usize = 8;
+
+impl Vm {
+    /// A program without a library.
+    pub fn new(tiers: Tiers) -> Vm {
+        let mut heap = Heap::new();
+        let mut name = |text: &str| heap.permanent_string(text.as_bytes());
+        let names = Names {
+            index: name("__index"),
+            new_index: name("__newindex"),
+            call: name("__call"),
+            n: name("n"),
+            to_string: name("__tostring"),
+            operators: [
+                "__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm", "__eq", "__lt", "__le",
+                "__len", "__concat",
+            ]
+            .map(&mut name),
+        };
+        let globals = heap.table(Room::default());
+        let engine = match tiers {
+            Tiers::InterpreterInRust => {
+                Engine::<Op>::builder().only(Tier::Interpreter).rust_interpreter(true)
+            }
+            Tiers::Interpreter => Engine::<Op>::builder().only(Tier::Interpreter),
+            Tiers::Baseline => Engine::<Op>::builder().up_to(Tier::Baseline),
+            Tiers::Optimizer => Engine::<Op>::builder().thresholds(0, 20),
+            Tiers::Climbing => Engine::<Op>::builder(),
+        };
+        let engine = Rc::new(
+            engine.native_stack(200 << 20).stack_slots(4 << 20).fiber_stack(4 << 20, 1 << 16).build(),
+        );
+        engine.pack_surplus(|vm: &mut Vm, surplus| {
+            // SAFETY: values are words.
+            let surplus =
+                unsafe { std::slice::from_raw_parts(surplus.as_ptr().cast::<Value>(), surplus.len()) };
+            Ok(Value::object(crate::object::value::THREAD, vm.heap.pack(surplus)).0)
+        });
+        let library = LibraryState::default();
+        let mut vm = Vm {
+            heap,
+            n_results: 0,
+            results: Vec::new(),
+            arguments: std::ptr::null_mut(),
+            gathered: vec![Value::NIL; 64],
+            error: Value::NIL,
+            has_caught: false,
+            handlers: Vec::new(),
+            threads: Vec::new(),
+            transfer: Vec::new(),
+            method: Value::NIL,
+            operands: [Value::NIL; 2],
+            running: std::ptr::null(),
+            next: None,
+            each_index: None,
+            package: None,
+            registry: None,
+            hooks: Hooks::default(),
+            out: Box::new(library.files.stdout.writer()),
+            globals,
+            metatables: [None; 9],
+            names,
+            engine,
+            prototypes: Vec::new(),
+            shares_all: false,
+            roots: Vec::new(),
+            handles: Rc::default(),
+            owner: Weak::<()>::new(),
+            rust_types: HashMap::new(),
+            library,
+        };
+        vm.arguments = vm.gathered.as_mut_ptr();
+        vm
+    }
+
+    /// Gathers arguments for a call; returns how many there are.
+    pub(crate) fn gather(&mut self, values: impl ExactSizeIterator<Item = Value>) -> u64 {
+        let count = values.len();
+        self.gathered_memory(count).iter_mut().zip(values).for_each(|(to, value)| *to = value);
+        count as u64
+    }
+
+    /// Gathers values and all results of the last call, the first of which is the last of the values.
+    pub(crate) fn gather_with_results(&mut self, values: &[Value]) -> u64 {
+        let n_results = self.n_results as usize;
+        let count = values.len() - 1 + n_results;
+        self.gathered_memory(count.max(values.len()))[..values.len()].copy_from_slice(values);
+        let rest = n_results.saturating_sub(1);
+        self.gathered[values.len()..values.len() + rest].copy_from_slice(&self.results[..rest]);
+        count as u64
+    }
+
+    /// Memory for so many arguments, and some more that may be read.
+    fn gathered_memory(&mut self, count: usize) -> &mut [Value] {
+        if self.gathered.len() < count + SPARE {
+            self.gathered.resize((count + SPARE).next_power_of_two(), Value::NIL);
+            self.arguments = self.gathered.as_mut_ptr();
+        }
+        &mut self.gathered[..count]
+    }
+
+    /// Sets the results of a call; returns the first.
+    pub(crate) fn give(&mut self, results: &[Value]) -> Value {
+        self.give_each(results.iter().copied())
+    }
+
+    /// Likewise.
+    pub(crate) fn give_each(&mut self, mut results: impl ExactSizeIterator<Item = Value>) -> Value {
+        self.n_results = results.len() as u32;
+        let first = results.next().unwrap_or(Value::NIL);
+        self.results.clear();
+        self.results.extend(results);
+        first
+    }
+
+    /// Makes what has passed between a coroutine and its resumer the results of a call; returns the first.
+    pub(crate) fn give_transfer(&mut self) -> Value {
+        self.n_results = self.transfer.len() as u32;
+        self.results.clear();
+        let Some((first, rest)) = self.transfer.split_first() else { return Value::NIL };
+        let first = *first;
+        add_few(&mut self.results, rest);
+        self.transfer.clear();
+        first
+    }
+
+    /// Likewise, with another result in front of it.
+    pub(crate) fn give_with_transfer(&mut self, first: Value) -> Value {
+        self.n_results = 1 + self.transfer.len() as u32;
+        std::mem::swap(&mut self.results, &mut self.transfer);
+        self.transfer.clear();
+        first
+    }
+
+    /// Puts values in front of the results of the last call, the first of which is the last of the values; returns the first.
+    pub(crate) fn give_with_results(&mut self, values: &[Value]) -> Value {
+        let n_results = self.n_results as usize;
+        self.results.truncate(n_results.saturating_sub(1));
+        // The last one is none if there was no result.
+        let values = &values[..values.len() - (n_results == 0) as usize];
+        self.n_results = (values.len() + self.results.len()) as u32;
+        let Some((first, rest)) = values.split_first() else { return Value::NIL };
+        self.results.splice(..0, rest.iter().copied());
+        *first
+    }
+
+    /// All results of the last call, of which this is the first.
+    pub(crate) fn all_results(&self, first: Value) -> Vec<Value> {
+        match self.n_results {
+            0 => Vec::new(),
+            n => std::iter::once(first).chain(self.results[..n as usize - 1].iter().copied()).collect(),
+        }
+    }
+
+    /// Defines a function, and first those in it.
+    pub(crate) fn define(&mut self, mut draft: Draft, chunk: &Rc<[u8]>, source: &Rc<[u8]>) -> Gc<Definition> {
+        self.forget_gone();
+        let inner: Vec<Gc<Definition>> = std::mem::take(&mut draft.inner)
+            .into_iter()
+            .map(|inner| self.define(inner, chunk, source))
+            .collect();
+        for op in &mut draft.code {
+            if let Op::NewClosure { definition, .. } = op {
+                definition.0 = inner[definition.0 as usize].address();
+            }
+        }
+        self.heap.charge(FUNCTION_BYTES + size_of_val(&draft.code[..]));
+        let arguments = 1 + draft.parameters;
+        let surplus = if draft.is_vararg { Surplus::Packed } else { Surplus::Dropped };
+        let missing = if draft.lines.is_empty() { ABSENT } else { NIL };
+        let code =
+            Code::from(draft.code).with_arguments(arguments).with_missing(missing).with_surplus(surplus);
+        let name = format!("{}:{}", String::from_utf8_lossy(&syntax::chunk_id(chunk)), draft.span.0);
+        let function =
+            self.engine.define(&name, code, draft.registers).expect("the compiler makes valid bytecode");
+        let code = self.engine.callable(function).expect("it was defined").expose_provenance() as u64;
+        let Draft { lines, names, locals, constants, span, upvalues, text, .. } = draft;
+        let chunk = chunk.clone();
+        let text = text.map(|text| (source.clone(), text));
+        let prototype = Rc::new(Prototype { function, lines, names, locals, chunk, span, upvalues, text });
+        let number = function.number() as usize;
+        self.prototypes.resize(self.prototypes.len().max(number + 1), None);
+        self.prototypes[number] = Some(prototype.clone());
+        let constants = constants.into_iter().filter_map(Value::header);
+        let constants: Vec<Gc<Header>> = constants.chain(inner.into_iter().map(Gc::header)).collect();
+        self.heap.definition((function.number(), code), constants, prototype)
+    }
+
+    /// Removes the code of functions that no closure has any more.
+    fn forget_gone(&mut self) {
+        for number in self.heap.take_gone() {
+            if let Some(prototype) = self.prototypes[number as usize].take() {
+                // SAFETY: the collector has kept what runs, and all calls that it may not see by `Frames` have ended.
+                let freed = unsafe { self.engine.free(prototype.function) };
+                freed.expect("it was defined, and is freed once");
+            }
+        }
+    }
+
+    /// A function of bytecode that no chunk has. It may have two forms: one for up to three arguments, which gets no pack of them,
+    /// and one for any number.
+    pub(crate) fn builtin(&mut self, name: &'static str, few: Option<Draft>, any: Draft) -> Gc<Closure> {
+        let (chunk, source) = (Rc::from(name.as_bytes()), Rc::from(*b""));
+        let any = self.define(any, &chunk, &source);
+        let closure = self.heap.closure(any, self.globals, &[]);
+        if let Some(few) = few {
+            let few = self.define(few, &chunk, &source);
+            self.heap.keep(few.header());
+            closure.code.set(few.code);
+        }
+        closure
+    }
+
+    /// Runs a function of Lua; returns the first result.
+    pub(crate) fn run(&mut self, closure: Gc<Closure>, arguments: &[Value]) -> Result<Value, Failure> {
+        let (function, engine) = (function_of(closure), self.engine.clone());
+        let itself = Value::object(FUNCTION, closure).0;
+        let first: Result<u64, azulejo::Error> = match *arguments {
+            [] => engine.call(function, self, (itself,)),
+            [a] => engine.call(function, self, (itself, a.0)),
+            [a, b] => engine.call(function, self, (itself, a.0, b.0)),
+            _ => {
+                let words: Vec<u64> =
+                    std::iter::once(itself).chain(arguments.iter().map(|value| value.0)).collect();
+                engine.call(function, self, &words[..])
+            }
+        };
+        match first {
+            Ok(first) => Ok(Value(first)),
+            Err(azulejo::Error::Trap { trap: THROWN, .. }) => Err(Failure::Thrown),
+            Err(error) => Err(Failure::Engine(error)),
+        }
+    }
+
+    /// Calls a function of Lua; returns all results, or the error value.
+    pub fn call(&mut self, closure: Gc<Closure>, arguments: &[Value]) -> Result<Vec<Value>, Value> {
+        match self.run(closure, arguments) {
+            Ok(first) => Ok(self.all_results(first)),
+            Err(Failure::Thrown) => Err(self.error),
+            Err(Failure::Engine(error)) => Err(self.error_value(error)),
+        }
+    }
+}
+
+/// The values that Rust code keeps.
+#[derive(Default)]
+pub(crate) struct Handles {
+    pub(crate) values: Vec<Value>,
+    pub(crate) free: Vec<usize>,
+}
+
+/// Marks what frames have, and what their code refers to.
+pub(crate) fn trace_frames(frames: &Frames<'_>, marker: &mut Marker<'_>) {
+    for frame in frames.iter() {
+        // The register of the closure may be dead.
+        marker.function(frame.function().number());
+        frame.registers().for_each(|(_, bits)| marker.value(Value(bits)));
+    }
+}
+
+/// What the collector starts from.
+pub(crate) struct Roots<'a> {
+    vm: &'a Vm,
+    frames: Option<&'a Frames<'a>>,
+}
+
+impl Trace for Roots<'_> {
+    fn trace(&self, marker: &mut Marker<'_>) {
+        let Roots { vm, frames } = self;
+        marker.object(vm.globals.header());
+        marker.value(vm.error);
+        // What was gathered is in registers by now.
+        let results = &vm.results[..(vm.n_results as usize).saturating_sub(1).min(vm.results.len())];
+        let lists = [results, &vm.roots, &vm.transfer];
+        lists
+            .into_iter()
+            .flatten()
+            .chain(vm.handlers.iter().flatten())
+            .chain(&vm.next)
+            .chain(&vm.each_index)
+            .for_each(|value| marker.value(*value));
+        vm.handles.borrow().values.iter().for_each(|value| marker.value(*value));
+        vm.metatables.iter().flatten().for_each(|table| marker.object(table.header()));
+        vm.threads.iter().for_each(|thread| marker.object(thread.header()));
+        vm.hooks.trace(marker);
+        vm.trace_activations(marker);
+        vm.package
+            .iter()
+            .chain(&vm.registry)
+            .chain(vm.rust_types.values())
+            .for_each(|package| marker.object(package.header()));
+        frames.iter().for_each(|frames| trace_frames(frames, marker));
+    }
+}
+
+impl Vm {
+    /// Lets the collector work; what frames have stays.
+    pub(crate) fn collect(&mut self, frames: &Frames<'_>, all: bool) {
+        self.with_roots(frames, |heap, roots| match all {
+            true => heap.collect(roots),
+            false => drop(heap.step(roots)),
+        });
+    }
+
+    /// Lets the collector do a step, which is due; runs finalizers. Fails if more is alive than may be.
+    pub(crate) fn collect_due(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
+        self.collect(frames, false);
+        if self.heap.is_too_large() {
+            self.collect(frames, true);
+            if self.heap.is_too_large() {
+                return self.fail_plainly(frames, NO_MEMORY);
+            }
+        }
+        self.finalize_quietly(frames);
+        Ok(())
+    }
+
+    /// A string of bytes that the program has made, which may be too many.
+    pub(crate) fn new_string(&mut self, frames: &Frames<'_>, bytes: &[u8]) -> Result<Value, Thrown> {
+        if bytes.len() > self.most_bytes() {
+            return self.fail_plainly(frames, NO_MEMORY);
+        }
+        Ok(Value::string(self.heap.string(bytes)))
+    }
+
+    /// How many bytes a string may have.
+    pub(crate) fn most_bytes(&self) -> usize {
+        MAX_LEN.min(self.heap.limit())
+    }
+
+    /// Lets the collector work as if so many bytes had been allocated; returns whether a cycle has ended.
+    pub(crate) fn collect_some(&mut self, frames: &Frames<'_>, bytes: usize) -> bool {
+        self.with_roots(frames, |heap, roots| heap.step_for(bytes, roots))
+    }
+
+    fn with_roots<T>(&mut self, frames: &Frames<'_>, work: impl FnOnce(&mut Heap, &Roots<'_>) -> T) -> T {
+        // The heap is apart from the roots meanwhile.
+        let mut heap = std::mem::replace(&mut self.heap, Heap::vacant());
+        let result = work(&mut heap, &Roots { vm: self, frames: Some(frames) });
+        self.heap = heap;
+        self.forget_gone();
+        result
+    }
+
+    /// Runs the finalizers of what the collector has found.
+    pub(crate) fn finalize(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
+        while let Some(userdata) = self.heap.next_unfinalized() {
+            if let Some(finalizer) = self.heap.finalizer(userdata) {
+                self.call_value(frames, finalizer, &[Value::object(USERDATA, userdata)])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Vm {
+    /// Ends the program: runs all finalizers, and writes what was printed.
+    pub(crate) fn close(&mut self) {
+        self.heap.finalize_all();
+        self.finalize_quietly(&Frames::none());
+        self.show_output();
+    }
+
+    /// Writes what was printed and is held back: code of Rust, which runs next, may print too.
+    pub(crate) fn show_output(&mut self) {
+        let _ = self.out.flush();
+    }
+
+    /// Runs finalizers at a time that the program does not know of. Their errors have nowhere to go.
+    pub(crate) fn finalize_quietly(&mut self, frames: &Frames<'_>) {
+        if self.heap.has_unfinalized() {
+            let (n_results, results) = (self.n_results, std::mem::take(&mut self.results));
+            let kept = self.roots.len();
+            self.roots.extend_from_slice(&results);
+            self.handlers.push(None);
+            let _ = self.finalize(frames);
+            self.handlers.pop();
+            self.roots.truncate(kept);
+            (self.n_results, self.results) = (n_results, results);
+        }
+    }
+}
+
+/// The pack that a register has.
+pub(crate) fn pack_of(value: u64) -> Gc<Pack> {
+    debug_assert!(value != ABSENT);
+    // SAFETY: the register of a vararg function has one.
+    unsafe { Gc::at(value & ((1 << 48) - 1)) }
+}

@@ -1,0 +1,89 @@
+//! Errors of syntax, with the words of C's Lua.
+
+use super::ast::Line;
+
+/// Why a chunk cannot be compiled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SyntaxError {
+    /// The message, without the chunk's name and the line.
+    pub message: Vec<u8>,
+    /// The line at which the error was noticed; zero if the chunk is no text.
+    pub line: Line,
+    /// Whether the chunk ends where more of it was expected, so that an interactive reader asks for another line.
+    pub is_incomplete: bool,
+}
+
+impl SyntaxError {
+    /// An error that says near which text it is, up to a zero, where strings of C end.
+    pub fn near(message: &str, line: Line, text: &[u8]) -> SyntaxError {
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        let mut all = message.as_bytes().to_vec();
+        all.extend_from_slice(b" near '");
+        all.extend_from_slice(text);
+        all.push(b'\'');
+        SyntaxError { message: all, line, is_incomplete: text == b"<eof>" }
+    }
+
+    /// An error of a whole chunk or function.
+    pub fn of_whole(message: String, line: Line) -> SyntaxError {
+        SyntaxError { message: message.into_bytes(), line, is_incomplete: false }
+    }
+
+    /// An error of a chunk that is no text.
+    pub fn of_binary(reason: &str) -> SyntaxError {
+        let message = format!("{reason} in precompiled chunk").into_bytes();
+        SyntaxError { message, line: 0, is_incomplete: false }
+    }
+
+    /// The message as Lua shows it, behind the name of the chunk.
+    pub fn text(&self, chunk: &[u8]) -> Vec<u8> {
+        if self.line == 0 {
+            let name = match chunk.split_first() {
+                Some((b'=' | b'@', rest)) => rest,
+                Some((0x1b, _)) => b"binary string",
+                _ => chunk,
+            };
+            return [name, b": ", &self.message].concat();
+        }
+        let mut text = chunk_id(chunk);
+        text.extend_from_slice(format!(":{}: ", self.line).as_bytes());
+        text.extend_from_slice(&self.message);
+        text
+    }
+}
+
+/// How many bytes the name of a chunk takes that is shown, with the zero at the end that C's Lua counts.
+const ID_SIZE: usize = 80;
+
+/// What errors call a chunk: of `@file` and `=name` what follows, of any other text its first line in quotes.
+///
+/// ```
+/// # use azulejo_lua::syntax::chunk_id;
+/// assert_eq!(chunk_id(b"@main.lua"), b"main.lua");
+/// assert_eq!(chunk_id(b"=stdin"), b"stdin");
+/// assert_eq!(chunk_id(b"return 1"), b"[string \"return 1\"]");
+/// assert_eq!(chunk_id(b"f()\ng()"), b"[string \"f()...\"]");
+/// ```
+pub fn chunk_id(name: &[u8]) -> Vec<u8> {
+    // A string of C ends at a zero.
+    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    match name.split_first() {
+        Some((b'=', rest)) => rest[..rest.len().min(ID_SIZE - 1)].to_vec(),
+        Some((b'@', rest)) => {
+            let room = ID_SIZE - 1 - " '...' ".len();
+            match rest.len() > room {
+                true => [b"...", &rest[rest.len() - room..]].concat(),
+                false => rest.to_vec(),
+            }
+        }
+        _ => {
+            let room = ID_SIZE - 1 - " [string \"...\"] ".len();
+            let line = name.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(name.len());
+            let shown = line.min(room);
+            match shown < name.len() {
+                true => [b"[string \"", &name[..shown], b"...\"]"].concat(),
+                false => [b"[string \"", name, b"\"]"].concat(),
+            }
+        }
+    }
+}

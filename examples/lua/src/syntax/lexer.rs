@@ -1,0 +1,374 @@
+//! Source text to tokens.
+//!
+//! In: a chunk's bytes. Out: one token after the other, with its line and its text for error messages; or a [`SyntaxError`]. The
+//! rules and the messages are those of C's Lua 5.1.
+
+use super::ast::{Line, Name};
+use super::error::SyntaxError;
+use crate::number;
+
+macro_rules! tokens {
+    ($($variant:ident $text:literal,)*) => {
+        /// A token that is a word of the language or a sign.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(super) enum Sign {
+            $(#[doc = concat!("`", $text, "`")] $variant,)*
+        }
+
+        impl Sign {
+            /// How it is written.
+            pub(super) fn text(self) -> &'static str {
+                match self {
+                    $(Sign::$variant => $text,)*
+                }
+            }
+
+            /// The word of the language that is written like this.
+            fn word(text: &[u8]) -> Option<Sign> {
+                const ALL: &[(Sign, &str)] = &[$((Sign::$variant, $text)),*];
+                let is_it = |(_, written): &&(Sign, &str)| written.as_bytes() == text;
+                ALL.iter().take(WORDS).find(is_it).map(|(sign, _)| *sign)
+            }
+        }
+    };
+}
+
+/// How many signs are words; these are the first.
+const WORDS: usize = 21;
+
+tokens! {
+    And "and",
+    Break "break",
+    Do "do",
+    Else "else",
+    ElseIf "elseif",
+    End "end",
+    False "false",
+    For "for",
+    Function "function",
+    If "if",
+    In "in",
+    Local "local",
+    Nil "nil",
+    Not "not",
+    Or "or",
+    Repeat "repeat",
+    Return "return",
+    Then "then",
+    True "true",
+    Until "until",
+    While "while",
+    Plus "+",
+    Minus "-",
+    Star "*",
+    Slash "/",
+    Percent "%",
+    Caret "^",
+    Hash "#",
+    Equal "==",
+    NotEqual "~=",
+    LessEqual "<=",
+    GreaterEqual ">=",
+    Less "<",
+    Greater ">",
+    Assign "=",
+    OpenParen "(",
+    CloseParen ")",
+    OpenBrace "{",
+    CloseBrace "}",
+    OpenBracket "[",
+    CloseBracket "]",
+    Semicolon ";",
+    Colon ":",
+    Comma ",",
+    Dot ".",
+    Concat "..",
+    Dots "...",
+}
+
+/// A token.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Token {
+    /// A word of the language, or a sign.
+    Sign(Sign),
+    /// Any other name.
+    Name(Name),
+    /// A string's bytes.
+    String(Name),
+    /// A number.
+    Number(f64),
+    /// A byte that starts no token.
+    Other(u8),
+    /// The end of the chunk.
+    End,
+}
+
+/// The state of reading a chunk.
+#[derive(Debug)]
+pub(super) struct Lexer<'a> {
+    source: &'a [u8],
+    /// Where the next byte is.
+    at: usize,
+    /// Where the last token starts.
+    start: usize,
+    line: Line,
+}
+
+impl<'a> Lexer<'a> {
+    /// Starts before the first token, which is on this line or behind it.
+    pub(super) fn new(source: &'a [u8], line: Line) -> Lexer<'a> {
+        Lexer { source, at: 0, start: 0, line }
+    }
+
+    /// The line of the next byte, which is that of the last token's end.
+    pub(super) fn line(&self) -> Line {
+        self.line
+    }
+
+    /// Where the last token stands in the source.
+    pub(super) fn span(&self) -> (usize, usize) {
+        (self.start, self.at)
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.source.get(self.at).copied()
+    }
+
+    /// Skips a byte if it is the next one.
+    fn skip(&mut self, byte: u8) -> bool {
+        let is_there = self.peek() == Some(byte);
+        self.at += is_there as usize;
+        is_there
+    }
+
+    /// Skips a line's end, of one or two bytes.
+    fn end_line(&mut self) {
+        let first = self.peek();
+        self.at += 1;
+        if matches!((first, self.peek()), (Some(b'\n'), Some(b'\r')) | (Some(b'\r'), Some(b'\n'))) {
+            self.at += 1;
+        }
+        self.line += 1;
+    }
+
+    /// An error at the token that is being read, of which so much is named.
+    fn wrong<T>(&self, message: &str) -> Result<T, SyntaxError> {
+        Err(SyntaxError::near(message, self.line, &self.source[self.start..self.at]))
+    }
+
+    /// An error in a string, of which what was read so far is named, with its escapes replaced.
+    fn wrong_string<T>(&self, message: &str, text: &[u8]) -> Result<T, SyntaxError> {
+        let near = [&self.source[self.start..self.start + 1], text].concat();
+        Err(SyntaxError::near(message, self.line, &near))
+    }
+
+    fn wrong_at_end<T>(&self, message: &str) -> Result<T, SyntaxError> {
+        Err(SyntaxError::near(message, self.line, b"<eof>"))
+    }
+
+    /// Reads the next token.
+    pub(super) fn token(&mut self) -> Result<Token, SyntaxError> {
+        loop {
+            self.start = self.at;
+            let Some(first) = self.peek() else { return Ok(Token::End) };
+            match first {
+                b'\n' | b'\r' => self.end_line(),
+                b' ' | b'\t' | b'\x0b' | b'\x0c' => self.at += 1,
+                b'-' if self.source[self.at..].starts_with(b"--") => self.comment()?,
+                b'"' | b'\'' => return self.string(first),
+                b'[' => {
+                    if let Some(level) = self.long_bracket()? {
+                        return Ok(Token::String(self.long_text(level, "unfinished long string")?.into()));
+                    }
+                    self.at += 1;
+                    return Ok(Token::Sign(Sign::OpenBracket));
+                }
+                b'0'..=b'9' => return self.number(),
+                b'.' if self.source.get(self.at + 1).is_some_and(u8::is_ascii_digit) => return self.number(),
+                b'a'..=b'z' | b'A'..=b'Z' | b'_' => return Ok(self.name()),
+                _ => return Ok(self.sign(first)),
+            }
+        }
+    }
+
+    fn sign(&mut self, first: u8) -> Token {
+        self.at += 1;
+        let sign = match first {
+            b'+' => Sign::Plus,
+            b'-' => Sign::Minus,
+            b'*' => Sign::Star,
+            b'/' => Sign::Slash,
+            b'%' => Sign::Percent,
+            b'^' => Sign::Caret,
+            b'#' => Sign::Hash,
+            b'(' => Sign::OpenParen,
+            b')' => Sign::CloseParen,
+            b'{' => Sign::OpenBrace,
+            b'}' => Sign::CloseBrace,
+            b']' => Sign::CloseBracket,
+            b';' => Sign::Semicolon,
+            b':' => Sign::Colon,
+            b',' => Sign::Comma,
+            b'=' if self.skip(b'=') => Sign::Equal,
+            b'=' => Sign::Assign,
+            b'<' if self.skip(b'=') => Sign::LessEqual,
+            b'<' => Sign::Less,
+            b'>' if self.skip(b'=') => Sign::GreaterEqual,
+            b'>' => Sign::Greater,
+            b'~' if self.skip(b'=') => Sign::NotEqual,
+            b'.' if self.skip(b'.') => match self.skip(b'.') {
+                true => Sign::Dots,
+                false => Sign::Concat,
+            },
+            b'.' => Sign::Dot,
+            other => return Token::Other(other),
+        };
+        Token::Sign(sign)
+    }
+
+    fn name(&mut self) -> Token {
+        while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            self.at += 1;
+        }
+        let text = &self.source[self.start..self.at];
+        Sign::word(text).map_or_else(|| Token::Name(text.into()), Token::Sign)
+    }
+
+    fn number(&mut self) -> Result<Token, SyntaxError> {
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit() || byte == b'.') {
+            self.at += 1;
+        }
+        if self.peek().is_some_and(|byte| matches!(byte, b'e' | b'E')) {
+            self.at += 1;
+            if self.peek().is_some_and(|byte| matches!(byte, b'+' | b'-')) {
+                self.at += 1;
+            }
+        }
+        while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            self.at += 1;
+        }
+        match number::parse(&self.source[self.start..self.at]) {
+            Some(value) => Ok(Token::Number(value)),
+            None => self.wrong("malformed number"),
+        }
+    }
+
+    fn comment(&mut self) -> Result<(), SyntaxError> {
+        self.at += 2;
+        if self.peek() == Some(b'[') {
+            let start = self.at;
+            // What looks like a long bracket and is none starts a comment of one line.
+            if let Ok(Some(level)) = self.long_bracket() {
+                return self.long_text(level, "unfinished long comment").map(drop);
+            }
+            self.at = start;
+        }
+        while self.peek().is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Skips `[`, some `=`, and `[`, and returns how many `=` there are; skips nothing if there is but one `[`.
+    fn long_bracket(&mut self) -> Result<Option<usize>, SyntaxError> {
+        let level = self.source[self.at + 1..].iter().take_while(|byte| **byte == b'=').count();
+        if self.source.get(self.at + 1 + level) == Some(&b'[') {
+            self.at += level + 2;
+            return Ok(Some(level));
+        }
+        if level == 0 {
+            return Ok(None);
+        }
+        self.at += level + 1;
+        self.wrong("invalid long string delimiter")
+    }
+
+    /// Reads on behind a long bracket of this level, to the one that closes it.
+    fn long_text(&mut self, level: usize, unfinished: &str) -> Result<Vec<u8>, SyntaxError> {
+        let mut text = Vec::new();
+        if matches!(self.peek(), Some(b'\n' | b'\r')) {
+            self.end_line();
+        }
+        loop {
+            match self.peek() {
+                None => return self.wrong_at_end(unfinished),
+                Some(b'\n' | b'\r') => {
+                    text.push(b'\n');
+                    self.end_line();
+                }
+                Some(b']') => {
+                    let rest = &self.source[self.at + 1..];
+                    let found = rest.iter().take_while(|byte| **byte == b'=').count();
+                    if found == level && rest.get(level) == Some(&b']') {
+                        self.at += level + 2;
+                        return Ok(text);
+                    }
+                    text.push(b']');
+                    self.at += 1;
+                }
+                Some(byte) => {
+                    text.push(byte);
+                    self.at += 1;
+                }
+            }
+        }
+    }
+
+    fn string(&mut self, quote: u8) -> Result<Token, SyntaxError> {
+        self.at += 1;
+        let mut text = Vec::new();
+        loop {
+            let Some(byte) = self.peek() else { return self.wrong_at_end("unfinished string") };
+            match byte {
+                b'\n' | b'\r' => return self.wrong_string("unfinished string", &text),
+                b'\\' => {
+                    self.at += 1;
+                    self.escape(&mut text)?;
+                }
+                _ => {
+                    self.at += 1;
+                    if byte == quote {
+                        return Ok(Token::String(text.into()));
+                    }
+                    text.push(byte);
+                }
+            }
+        }
+    }
+
+    /// Reads on behind a backslash.
+    fn escape(&mut self, text: &mut Vec<u8>) -> Result<(), SyntaxError> {
+        let Some(byte) = self.peek() else { return Ok(()) };
+        let meant = match byte {
+            b'a' => 7,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'v' => 11,
+            b'\n' | b'\r' => {
+                text.push(b'\n');
+                self.end_line();
+                return Ok(());
+            }
+            b'0'..=b'9' => {
+                let mut value = 0;
+                for _ in 0..3 {
+                    let Some(digit) = self.peek().filter(u8::is_ascii_digit) else { break };
+                    value = 10 * value + (digit - b'0') as u32;
+                    self.at += 1;
+                }
+                let Ok(value) = u8::try_from(value) else {
+                    return self.wrong_string("escape sequence too large", text);
+                };
+                text.push(value);
+                return Ok(());
+            }
+            other => other,
+        };
+        text.push(meant);
+        self.at += 1;
+        Ok(())
+    }
+}

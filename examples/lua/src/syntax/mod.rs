@@ -1,0 +1,14 @@
+//! Source text to syntax trees.
+//!
+//! In: a chunk's source. Out: a [`Function`](ast::Function) in which names are resolved, or a [`SyntaxError`]. Nothing here knows of
+//! values or of bytecode.
+
+pub mod ast;
+mod error;
+mod expressions;
+mod lexer;
+mod parser;
+mod scope;
+
+pub use error::{SyntaxError, chunk_id};
+pub use parser::{parse, parse_function};

@@ -1,0 +1,12 @@
+local t = setmetatable({}, { __metatable = "locked" })
+print(getmetatable(t))
+print(pcall(setmetatable, t, {}))
+print(pcall(setmetatable, t, nil))
+local f = setmetatable({}, { __metatable = false })
+print(getmetatable(f))
+print(pcall(setmetatable, f, {}))
+print(type(debug.getmetatable(t)), debug.getmetatable(t).__metatable)
+print(debug.setmetatable(t, nil))
+print(getmetatable(t))
+getmetatable("").__metatable = "strings are closed"
+print(getmetatable("any"))

@@ -1,0 +1,11 @@
+local function try(f) print(select(2, pcall(f))) end
+try(function() return (5):method() end)
+try(function() return (true):method() end)
+try(function() return (nil):method() end)
+try(function() return (print):method() end)
+try(function() return ({}):method() end)
+try(function() return ("x"):method() end)
+try(function() return io.stdout:method() end)
+try(function() return coroutine.create(function() end):method() end)
+try(function() return newproxy():method() end)
+try(function() return #("x"):upper():lower():rep(3) end)

@@ -1,0 +1,6 @@
+local t = setmetatable({}, { __call = function(self, a, b) return type(self), a, b end })
+print(pcall(t, 1, 2))
+local failing = setmetatable({}, { __call = function() error("from call", 0) end })
+print(pcall(failing))
+local chain = setmetatable({}, { __call = t })
+print(pcall(chain, "a"))

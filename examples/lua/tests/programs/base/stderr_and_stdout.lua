@@ -1,0 +1,6 @@
+io.stderr:write("first line of the standard error\n")
+io.stderr:write("second\n")
+print("standard output")
+io.stdout:write("more ", 1, " ", 2.5, "\n")
+io.write("a", "b", 3, "\n")
+print(io.stderr:write("") == io.stderr or io.stderr:write(""))

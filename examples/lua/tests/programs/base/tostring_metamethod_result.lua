@@ -1,0 +1,12 @@
+-- `tostring` gives what the metamethod gives; `print` wants a text.
+local number = setmetatable({}, { __tostring = function() return 12 end })
+print(type(tostring(number)))
+local nothing = setmetatable({}, { __tostring = function() end })
+print(pcall(tostring, nothing))
+print(pcall(print, nothing))
+local inner = setmetatable({}, { __tostring = function() return {} end })
+print(pcall(function() print(inner) end))
+local failing = setmetatable({}, { __tostring = function() error("in tostring", 0) end })
+print(pcall(tostring, failing))
+print(pcall(print, 1, failing))
+print("end")

@@ -1,0 +1,7 @@
+print(type(nil), type(true), type(false), type(1), type("x"))
+print(type({}), type(print), type(function() end), type(coroutine.create(function() end)))
+print(type(io.stdout), type(newproxy()))
+print(type(type(1)))
+print(pcall(type))
+print(type(nil, 1))
+print(type((select(2, 1, nil))))

@@ -1,0 +1,5 @@
+print(xpcall(function() error("one") end, function() error("two") end))
+print(xpcall(function() error("one") end, function(m) local t = nil; return t.x end))
+print(xpcall(function() error("one") end, nil))
+print(xpcall(function() error("one", 0) end, 5))
+print(xpcall(function() error("one", 0) end, function(m) return (m:upper()) end))

@@ -1,0 +1,11 @@
+print(xpcall(function() return 1, 2, 3 end, print))
+print(xpcall(function() error("broken", 0) end, function(message) return "handled " .. message end))
+print(xpcall(function() error({ code = 7 }) end, function(value) return value.code end))
+print(xpcall(function() error() end, function(value) return type(value) end))
+print(xpcall(function() local x = nil; return x.y end, function(message) return message end))
+print(xpcall(function() error("first", 0) end, function() return 1, 2, 3 end))
+-- Arguments after the handler are not passed in Lua 5.1.
+print(xpcall(function(...) return select("#", ...) end, print, 1, 2, 3))
+print(pcall(xpcall))
+print(pcall(xpcall, print))
+print(xpcall(nil, function(m) return "called nil: " .. m end))

@@ -1,0 +1,21 @@
+local dead = coroutine.create(function() end)
+coroutine.resume(dead)
+print(coroutine.resume(dead))
+print(coroutine.resume(dead, 1, 2))
+local self
+self = coroutine.create(function() return coroutine.resume(self) end)
+print(coroutine.resume(self))
+local outer
+outer = coroutine.create(function()
+  local inner = coroutine.create(function() return coroutine.resume(outer) end)
+  return coroutine.resume(inner)
+end)
+print(coroutine.resume(outer))
+print(pcall(coroutine.resume))
+print(pcall(coroutine.resume, 5))
+print(pcall(coroutine.create))
+print(pcall(coroutine.create, 5))
+local w
+w = coroutine.wrap(function() return w() end)
+print(pcall(w))
+print(coroutine.resume(coroutine.create(function() return coroutine.running() == nil end)))

@@ -1,0 +1,12 @@
+print(coroutine.running())
+local co
+co = coroutine.create(function()
+  print(coroutine.running() == co, type(coroutine.running()))
+  local inner = coroutine.wrap(function() return coroutine.running() ~= co end)
+  print(inner())
+  coroutine.yield()
+  print(coroutine.running() == co)
+end)
+coroutine.resume(co)
+coroutine.resume(co)
+print(coroutine.running())

@@ -1,0 +1,12 @@
+local t = setmetatable({}, { __metatable = "hidden" })
+print(getmetatable(t), type(debug.getmetatable(t)))
+print(debug.setmetatable(t, nil) == true or debug.getmetatable(t) == nil)
+print(debug.getmetatable(5), debug.getmetatable("x") == getmetatable("x"))
+local function f() return marker end
+print(debug.getfenv(f) == _G, debug.setfenv(f, { marker = "set" }) == f, f())
+local co = coroutine.create(function() return 1 end)
+print(debug.getfenv(co) == _G)
+local u = newproxy()
+print(type(debug.getfenv(u)), debug.setfenv(u, { own = 1 }) == u, debug.getfenv(u).own)
+print(debug.getfenv(5), type(debug.getregistry()))
+print(debug.getregistry()._LOADED == package.loaded)

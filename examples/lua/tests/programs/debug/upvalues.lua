@@ -1,0 +1,15 @@
+local a, b = 1, "two"
+local function f() return a, b end
+print(debug.getupvalue(f, 1))
+print(debug.getupvalue(f, 2))
+print(debug.getupvalue(f, 3))
+print(debug.setupvalue(f, 1, 100), a)
+print(f())
+print(debug.setupvalue(f, 5, 1))
+local counter = (function() local n = 0 return function() n = n + 1 return n end end)()
+counter()
+print(debug.getupvalue(counter, 1))
+debug.setupvalue(counter, 1, 50)
+print(counter())
+print(debug.getupvalue(print, 1))
+print(debug.getupvalue(string.gmatch("x", "x"), 1))

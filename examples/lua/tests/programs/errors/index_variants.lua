@@ -1,0 +1,28 @@
+local t = {}
+local up = nil
+global_nil = nil
+local function try(f, ...) print(select(2, pcall(f, ...))) end
+try(function() local x return x.y end)
+try(function() local x = 5 return x.y end)
+try(function() local x = true x.y = 1 end)
+try(function() return up.y end)
+try(function() up.y = 1 end)
+try(function() return global_nil.y end)
+try(function() global_nil.y = 1 end)
+try(function() return t.a.b end)
+try(function() t.a.b = 1 end)
+try(function() return t.a.b.c end)
+try(function() return t[1].x end)
+try(function() return t["key"].x end)
+try(function() local k = "key" return t[k].x end)
+try(function() return ("x").y.z end)
+try(function() return (nil).x end)
+try(function() return (5).x end)
+try(function() return (function() end)().x end)
+try(function() return t.f().x end)
+try(function(a) return a.b end)
+try(function(...) local a = ... return a.b end)
+try(function() return math.nothing.x end)
+try(function() return t.a[1] end)
+try(function() return global_nil[global_nil] end)
+try(function() local a = {} return a.b.c.d end)

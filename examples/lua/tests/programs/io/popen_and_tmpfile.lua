@@ -1,0 +1,10 @@
+local pipe = io.popen("echo from the shell; echo second")
+print(io.type(pipe), pipe:read("*l"), pipe:read("*a"))
+print(pipe:close())
+local file = io.tmpfile()
+file:write("temporary ", 12)
+file:seek("set")
+print(file:read("*a"), io.type(file))
+file:close()
+for line in io.popen("printf 'a\\nb\\nc\\n'"):lines() do io.write(line, " ") end
+print()

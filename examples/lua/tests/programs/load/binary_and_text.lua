@@ -1,0 +1,12 @@
+local f = assert(loadstring("local a = ... return a * 2"))
+local code = string.dump(f)
+print(loadstring(code)(21))
+local at = 0
+print(load(function() at = at + 1 if at <= #code then return code:sub(at, at) end end)(4))
+local name = os.tmpname()
+local file = assert(io.open(name, "wb"))
+file:write(code)
+file:close()
+print(assert(loadfile(name))(100))
+print(pcall(dofile, name))
+os.remove(name)

@@ -1,0 +1,10 @@
+local t = setmetatable({}, { __unm = function(v) return "negated " .. type(v) end })
+print(-t, - -"2", -(-"3"))
+print(pcall(function() return -{} end))
+print(pcall(function() return -nil end))
+print(pcall(function() local name = "x" return -name end))
+print(pcall(function() return -print end))
+print(not t, not nil, not not t)
+local u = newproxy(true)
+getmetatable(u).__unm = function() return -1 end
+print(-u + 1, -u * -u)

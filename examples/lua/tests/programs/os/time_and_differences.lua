@@ -1,0 +1,17 @@
+local now = os.time()
+print(type(now), now > 1e9, now % 1)
+print(os.difftime(10, 5), os.difftime(5, 10), os.difftime(5))
+local t = { year = 2020, month = 2, day = 29, hour = 12, min = 30, sec = 15 }
+local stamp = os.time(t)
+local back = os.date("*t", stamp)
+print(back.year, back.month, back.day, back.hour, back.min, back.sec)
+print(os.time({ year = 2020, month = 1, day = 2 }) - os.time({ year = 2020, month = 1, day = 1 }))
+print(os.time({ year = 2020, month = 1, day = 1, hour = 13 }) - os.time({ year = 2020, month = 1, day = 1 }))
+local overflow = os.date("*t", os.time({ year = 2019, month = 14, day = 35 }))
+print(overflow.year, overflow.month, overflow.day)
+print(pcall(os.time, {}))
+print(pcall(os.time, { year = 2000, month = "x", day = 1 }))
+print(os.time({ year = "2020", month = "1", day = "2" }) == os.time({ year = 2020, month = 1, day = 2 }))
+local start = os.clock()
+for i = 1, 1e4 do end
+print(type(start), os.clock() >= start)

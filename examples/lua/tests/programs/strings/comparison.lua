@@ -1,0 +1,11 @@
+print("a" < "b", "a" < "a", "a" <= "a", "b" < "a", "Z" < "a")
+print("" < "a", "" <= "", "a" < "ab", "ab" < "b")
+print("10" < "9", "10" < "2")
+print("a\0b" < "a\0c", "a\0" > "a", "a\0b" == "a\0b")
+print("a" > "b", "a" >= "b", "a" ~= "b", "a" == "a")
+local words = { "pear", "apple", "fig", "Apple", "", "figs", "10", "9" }
+table.sort(words)
+print(table.concat(words, "|"))
+print(pcall(function() return "a" < 1 end))
+print(pcall(function() return 1 <= "a" end))
+print("1" == 1, 0 == "0")

@@ -1,0 +1,8 @@
+print((""):len(), ("x"):len(), ("\0\0\0"):len(), #"four")
+print(("abc"):reverse(), (""):reverse(), ("x"):reverse())
+print(("a\0b"):reverse() == "b\0a")
+print(string.len(12345), string.reverse(123))
+print(pcall(string.len))
+print(pcall(string.reverse, true))
+local long = ("ab"):rep(1000)
+print(#long, #long:reverse(), long:reverse():sub(1, 4))

@@ -1,0 +1,11 @@
+local function lines(text)
+  local f = assert(loadstring("return [[" .. text .. "]]"))
+  return (string.format("%q", f()):gsub("\n", "n"):gsub("\r", "r"))
+end
+print(lines("a\nb"), lines("a\rb"), lines("a\r\nb"), lines("a\n\rb"))
+print(lines("\na"), lines("\r\na"), lines("\n\na"), lines("\n\ra"))
+print(loadstring("return 'a\\\r\nb'")() == "a\nb")
+print(loadstring("return 'a\\\rb'")() == "a\nb")
+print(loadstring("x = 1\r\ny = = 2", "=c"))
+print(loadstring("x = 1\n\r\n\ry = = 2", "=c"))
+print(loadstring("x = 1\r\r\ry = = 2", "=c"))

@@ -1,0 +1,8 @@
+print(("f(a(b)c) d"):match("%b()"), ("((x)"):match("%b()"), ("x)"):match("%b()"))
+print(("{{a}{b}}"):match("%b{}"), ("[[x]]"):match("%b[]"), ("<<>"):match("%b<>"))
+print(("'a'b'"):match("%b''"), ("xayax"):match("%bxx"))
+print(("if begin x end end"):match("%bbd"))
+print(("a(b)c(d)e"):gsub("%b()", ""))
+print(pcall(string.match, "x", "%b"))
+print(pcall(string.match, "x", "%bx"))
+print(("(" .. ("()"):rep(100) .. ")"):match("^%b()$") ~= nil)

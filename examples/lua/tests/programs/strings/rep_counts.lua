@@ -1,0 +1,11 @@
+print(("x"):rep(5), ("ab"):rep(3), ("x"):rep(1))
+print(#("x"):rep(0), #("x"):rep(-1), #(""):rep(100))
+print(#("abc"):rep(10000))
+print(("x"):rep(2.9), ("x"):rep("3"))
+print(string.rep(7, 3))
+print(("\0"):rep(3) == "\0\0\0")
+print(pcall(string.rep))
+print(pcall(string.rep, "x"))
+print(pcall(string.rep, "x", {}))
+-- The separator of later versions is not looked at.
+print(("x"):rep(3, ","))

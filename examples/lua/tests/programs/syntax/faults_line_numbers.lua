@@ -1,0 +1,13 @@
+local function message(text) return (select(2, loadstring(text, "=c"))) end
+print(message("\n\n\nx = = 1"))
+print(message("if x then\n\n\ny = 1\n"))
+print(message("while x do\nrepeat\nuntil y\n"))
+print(message("function f()\n\nlocal a\n"))
+print(message("f(\n1,\n2"))
+print(message("x = {\n1,\n2"))
+print(message("x = [[\n\n\n"))
+print(message("x = 'a\nb'"))
+print(message("--[[\n\n\n"))
+print(message("x = f\n(1)"))
+print(message("for i = 1, 2 do\nend\nend"))
+print(message("do\nlocal x = (\n1\n+\n\n2\n"))

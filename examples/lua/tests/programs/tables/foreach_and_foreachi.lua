@@ -1,0 +1,11 @@
+table.foreachi({ "a", "b", "c" }, print)
+print(table.foreachi({ 10, 20, 30 }, function(i, value) if value == 20 then return "found " .. i end end))
+local keys = {}
+print(table.foreach({ x = 1, y = 2, 3 }, function(key, value) keys[#keys + 1] = key .. "=" .. value end))
+table.sort(keys)
+print(table.concat(keys, " "))
+print(table.foreach({ only = 1 }, function(key, value) return key, value end))
+print(pcall(table.foreach))
+print(pcall(table.foreach, {}))
+print(pcall(table.foreachi, {}, 1))
+print(pcall(table.foreachi, 1, print))

@@ -1,0 +1,17 @@
+print(pcall(table.insert))
+print(pcall(table.insert, {}))
+print(pcall(table.insert, 5, 1))
+print(pcall(table.insert, nil, 1))
+print(pcall(table.insert, {}, "x", 1))
+print(pcall(table.insert, {}, 1, 2, 3))
+print(pcall(table.insert, {}, 1, nil))
+print(pcall(table.remove))
+print(pcall(table.remove, "x"))
+print(pcall(table.remove, {}, {}))
+local t = { 1, 2 }
+table.insert(t, 2.9, "fraction")
+print(t[1], t[2], t[3])
+table.insert(t, "1", "text")
+print(t[1], #t)
+local function f() table.insert(nil, 1) end
+print(pcall(f))

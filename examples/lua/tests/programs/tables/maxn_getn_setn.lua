@@ -1,0 +1,8 @@
+print(table.maxn({}), table.maxn({ 1, 2, 3 }), table.maxn({ [10] = 1, [2.5] = 2, [-5] = 3 }))
+print(table.maxn({ x = 1 }), table.maxn({ [1e10] = true }), table.maxn({ 1, nil, 3 }))
+print(table.maxn({ [-1] = 1 }), table.maxn({ [0.5] = 1 }))
+print(pcall(table.maxn))
+print(pcall(table.maxn, 5))
+print(table.getn({ 1, 2, 3 }), table.getn({}))
+print(pcall(table.getn))
+print(pcall(table.setn, {}, 5))

@@ -1,0 +1,2 @@
+print(("x"):rep(3))
+print(string.rep())

@@ -1,0 +1,3 @@
+package.preload.broken = function() local t = nil return t.x end
+print("before")
+require("broken")

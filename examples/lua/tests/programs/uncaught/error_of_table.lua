@@ -1,0 +1,2 @@
+io.write("no line end before it")
+error({ code = 1 })

@@ -1,0 +1,3 @@
+print("printed before")
+local function fails() error("the message") end
+fails()

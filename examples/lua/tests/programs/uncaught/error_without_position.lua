@@ -1,0 +1,1 @@
+error("only this", 0)

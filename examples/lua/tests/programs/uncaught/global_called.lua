@@ -1,0 +1,2 @@
+print "starts"
+undefined_function(1, 2)

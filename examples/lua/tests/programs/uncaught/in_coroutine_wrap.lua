@@ -1,0 +1,1 @@
+coroutine.wrap(function() local x = nil; x() end)()

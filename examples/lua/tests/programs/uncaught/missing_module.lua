@@ -1,0 +1,2 @@
+package.path, package.cpath = "?.none", "?.none"
+require("surely.missing")

@@ -1,0 +1,3 @@
+local t = {}
+print(t.x)
+print(t.x.y)

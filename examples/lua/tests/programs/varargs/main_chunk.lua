@@ -1,0 +1,6 @@
+print(select("#", ...), ...)
+print(type(arg), arg[0], arg[1], #arg)
+local f = assert(loadstring("local a, b = ... return select('#', ...), a, b, ..."))
+print(f()) print(f(1)) print(f(1, nil, 3))
+local g = assert(loadstring("return function() return arg end"))
+print(type(g()()) , g()() == arg)
