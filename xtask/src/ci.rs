@@ -42,6 +42,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     run(root, "cargo test --release --test scaling", &[])?;
     miri(root)?;
     publish(root)?;
+    crate::lua_suite::suite(root, std::iter::empty())?;
     crate::wasm_programs::programs(root, [String::from("--check")].into_iter())?;
     // The seed is fixed, so that a failure in CI can be reproduced anywhere.
     let minute = ["--seed", "1", "--seconds", "60"];

@@ -1,12 +1,17 @@
 //! The project's maintenance commands: `cargo xtask <command>`.
 
 mod bench;
+#[path = "../../examples/lua/tests/beside/mod.rs"]
+mod beside;
 mod bisect;
 mod ci;
 mod command;
 mod examples;
 mod fuzz;
 mod links;
+mod lua_fuzz;
+mod lua_picture;
+mod lua_suite;
 mod packages;
 mod reference;
 mod sabotage;
@@ -23,7 +28,9 @@ usage: cargo xtask <command>
   ci      format, lints, docs, other targets, Miri, a minute of fuzzing, tidy: all that must hold besides the tests
   bench   measure beside Cranelift, Rust and an interpreter written by hand; --json FILE, --quick, --only NAME,
           --passes (where the optimizer spends its time), --suite wasm (beside wasmtime and wasmi instead),
-          --suite dynamic (beside Lua instead)
+          --suite dynamic (beside Lua instead), --suite lua (programs in Lua, in the example and in others)
+  lua-picture
+          draw what `bench --suite lua --json FILE` has measured: lua-picture FILE PICTURE.svg
   fuzz    run random programs in every tier and compare; --seconds N, --seed N, --programs N
   wasm-fuzz
           run generated WebAssembly modules in every tier and in wasmi, and compare; --modules N, --seed N, --seconds N
@@ -35,6 +42,10 @@ usage: cargo xtask <command>
   soak    compile and throw away a million functions in 16 MiB of code memory
   wasm-programs
           compile the C programs of examples/wasm again; --check only compares
+  lua-suite
+          run the official tests of Lua 5.1, and the Lua example's programs, in every tier: lua-suite [FOLDER]
+  lua-fuzz
+          run random programs of Lua in every tier of the example and in lua5.1, and compare; --programs N, --seed N
   reference
           write the page of all operators, its copy for rustdoc, and its examples as a test, from the table of operators
   tidy    check what no other tool checks: module docs, sizes, links, reasons";
@@ -54,7 +65,10 @@ fn main() -> ExitCode {
         Some("bless") => ci::bless(root),
         #[cfg(target_arch = "x86_64")]
         Some("tiles") => tiles::tiles(azulejo_x64::X64.tables, azulejo_x64::X64.rows),
+        Some("lua-picture") => lua_picture::draw(std::env::args().skip(2)),
         Some("wasm-programs") => wasm_programs::programs(root, std::env::args().skip(2)),
+        Some("lua-fuzz") => lua_fuzz::fuzz(root, std::env::args().skip(2)),
+        Some("lua-suite") => lua_suite::suite(root, std::env::args().skip(2)),
         Some("reference") => reference::write(root),
         Some("tidy") => tidy::tidy(root),
         _ => Err(USAGE.to_string()),
