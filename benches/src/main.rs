@@ -3,7 +3,7 @@
 //! In: `--json FILE`, `--quick`, `--only NAME` (part of a program's name), `--rounds N`, `--passes` (instead, the time of each
 //! pass of the optimizer), `--code` (instead, the machine code of azulejo and Cranelift), `--suite wasm` (instead, WebAssembly
 //! modules in azulejo, wasmtime and wasmi; needs the feature of that name), `--suite dynamic` (instead, a machine for a dynamic
-//! language beside Lua). Out: tables of medians, and means of ratios, which are more robust on a machine that is not idle.
+//! language beside Lua), `--suite lua` (instead, programs in Lua, in the example beside other implementations). Out: tables of medians, and means of ratios, which are more robust on a machine that is not idle.
 
 mod assembler;
 mod by_hand;
@@ -12,6 +12,8 @@ mod clock;
 mod dynamic;
 mod limit;
 mod listing;
+#[cfg(unix)]
+mod lua;
 mod measure;
 mod memory;
 mod op;
@@ -45,6 +47,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         #[cfg(feature = "wasm")]
         Some("wasm") => return wasm::measure(&options, effort),
         Some("dynamic") => return dynamic::measure(&options),
+        #[cfg(unix)]
+        Some("lua") => return lua::measure(&options),
         Some(other) => return Err(format!("there is no suite `{other}` in this build").into()),
     }
     if options.passes {

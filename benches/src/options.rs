@@ -29,7 +29,7 @@ impl Options {
                 "--passes" => options.passes = true,
                 "--code" => options.code = true,
                 _ => {
-                    let known = "--json FILE, --only NAME, --rounds N, --quick, --passes, --code, --suite wasm|dynamic";
+                    let known = "--json FILE, --only NAME, --rounds N, --quick, --passes, --code, --suite wasm|dynamic|lua";
                     return Err(format!("unknown: `{word}`; known are {known}"));
                 }
             }
