@@ -34,6 +34,7 @@ chapters! {
     performance_advice "performance-advice.md"
     debugging "debugging.md"
     internals "internals.md"
+    lua "lua.md"
 }
 
 #[test]
