@@ -48,6 +48,12 @@ enum Op {
         a: In<u64>,
         b: In<u64>,
     },
+    /// The same with one slow path, to which two ways lead.
+    AddByMark {
+        dst: Out<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
     /// With a slow path of its own beside that of the sum.
     Twice {
         dst: Out<u64>,
@@ -84,6 +90,15 @@ template! {
                 (slow add_slowly (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64)
                 (^boxed (add $x $y))))
         (slow add_slowly (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64))
+    Op::AddByMark! => (letv: (($a $a) ($b $b)) (dov
+        (ifv (all (^is_int $a) (^is_int $b))
+            (letv: (($x (ucast $a i32)) ($y (ucast $b i32)))
+                (ifv (addo $x $y) (branch (label slowly)) (set $dst (^boxed (add $x $y)))))
+            (branch (label slowly)))
+        (branch (label done))
+        (mark slowly)
+        (slowv (set $dst (call throws add_slowly (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64)))
+        (mark done)))
     Op::Twice => (slow (if (^is_int $a)
         (call throws add_slowly (arglist (carg (tc) ptr) (carg $a u64) (carg $a u64)) u64)
         (let: (($d (bitcast $a f64))) (if (lt $d (const 1.0 f64)) $a (bitcast (add $d $d) u64)))))
@@ -154,9 +169,13 @@ fn every_tier_has_the_same_results() {
     for tier in tiers.into_iter().filter(|tier| *tier == Tier::Interpreter || azulejo::can_compile().is_ok())
     {
         // Compiled before anything has run, after one call of each kind, and after all.
-        for runs in 0..=arguments().len() {
+        for (runs, by_mark) in (0..=arguments().len()).flat_map(|runs| [(runs, false), (runs, true)]) {
             let engine = Engine::<Op>::new();
-            let function = engine.define("sum", sum(), 3).expect("it is right");
+            let mut code = sum();
+            if by_mark {
+                code[0] = Op::AddByMark { dst: 0.into(), a: 0.into(), b: 1.into() };
+            }
+            let function = engine.define("sum", code, 3).expect("it is right");
             arguments()[..runs].iter().for_each(|arguments| compare(&engine, function, *arguments));
             engine.compile_in(function, tier).expect("it is compiled");
             arguments().into_iter().for_each(|arguments| compare(&engine, function, arguments));

@@ -20,6 +20,8 @@ pub(super) struct Mark {
     number: usize,
     place: Place,
     is_used: bool,
+    /// Whether control may come here behind an effect.
+    has_effect: bool,
 }
 
 impl Checker<'_> {
@@ -133,6 +135,7 @@ impl Checker<'_> {
                 return fail(*at, format!("there is no `(mark {name})` among the steps; {known}"));
             };
             mark.is_used = true;
+            mark.has_effect |= self.has_effect;
             return Ok(leaving(Kind::GoTo(mark.sequence, mark.number), place));
         }
         if rest.len() != 1 {
@@ -283,16 +286,20 @@ impl Checker<'_> {
                     return fail(at, format!("there is a `(mark {})` already", name.text));
                 }
                 let number = self.marks.len() - outer + 1;
-                let is_used = false;
-                self.marks.push(Mark { name: name.clone(), sequence, number, place: at, is_used });
+                let (name, is_used, has_effect) = (name.clone(), false, false);
+                self.marks.push(Mark { name, sequence, number, place: at, is_used, has_effect });
             }
         }
         let stored_before = self.surely_stored.len();
         let mut runs: Vec<Vec<Typed>> = vec![Vec::new()];
-        for step in rest {
-            if mark(step)?.is_some() {
-                // A jump back to the mark may repeat the steps that follow it.
-                self.has_effect = true;
+        for (at, step) in rest.iter().enumerate() {
+            if let Some((name, _)) = mark(step)? {
+                let falls = runs.last().and_then(|run| run.last()).is_none_or(|before| !before.leaves);
+                let known = self.marks[outer..].iter().find(|known| known.name == *name);
+                // A jump back to the mark repeats the steps that follow it.
+                let is_repeated = rest[at..].iter().any(|later| names_label(later, name));
+                self.has_effect =
+                    is_repeated || falls && self.has_effect || known.is_some_and(|known| known.has_effect);
                 // A jump to the mark may come from a point where nothing was stored yet.
                 self.surely_stored.truncate(stored_before);
                 runs.push(Vec::new());
@@ -429,4 +436,14 @@ fn mark(step: &Sexpr) -> Checked<Option<(&Name, Place)>> {
         },
         _ => Ok(None),
     }
+}
+
+/// Whether there is a `(label name)` in a step.
+fn names_label(step: &Sexpr, name: &Name) -> bool {
+    let Sexpr::List(items, _) = step else { return false };
+    let is_its = match &items[..] {
+        [head, Sexpr::Word(_, label, _)] => head.word() == Some("label") && label.text == name.text,
+        _ => false,
+    };
+    is_its || items.iter().any(|item| names_label(item, name))
 }

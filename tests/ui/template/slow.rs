@@ -13,6 +13,8 @@ enum Op {
     G { dst: Out<i64>, a: In<i64> },
     H { dst: Out<i64>, a: In<i64> },
     I { dst: Out<i64>, a: In<i64> },
+    J { dst: Out<i64>, a: In<i64> },
+    K { dst: Out<i64>, a: In<i64> },
 }
 
 struct Vm;
@@ -46,6 +48,21 @@ template! {
     Op::H => (if (gt $a 0) $a (slowv (callv note (arglist (carg (tc) ptr)))))
     // no result's type
     Op::I => (if (gt $a 0) $a (slow half (arglist (carg $a i64))))
+    // behind a mark to which a way leads that has had an effect
+    Op::J! => (letv: (($a $a)) (dov
+        (when (gt $a 0) (branch (label slowly)))
+        (set $dst $a)
+        (when (lt $a -9) (branch (label slowly)))
+        (branch (label done))
+        (mark slowly)
+        (slowv (set $dst (call throws half (arglist (carg $a i64)) i64)))
+        (mark done)))
+    // behind a mark to which a later step jumps back
+    Op::K => (do
+        (mark again)
+        (when (gt $a 0) (slowv (discard (call throws half (arglist (carg $a i64)) i64))))
+        (when (gt $a 9) (branch (label again)))
+        $a)
 }
 
 fn main() {}
