@@ -89,13 +89,13 @@ pub(crate) enum Op {
         dst: Out<u64>,
         closure: In<u64>,
         key: Imm<u64>,
-        cache: Site<FieldCase, 4>,
+        cache: Site<FieldCase, 2>,
     },
     SetGlobal {
         closure: In<u64>,
         key: Imm<u64>,
         value: In<u64>,
-        cache: Site<FieldCase, 4>,
+        cache: Site<FieldCase, 2>,
     },
     GetField {
         dst: Out<u64>,

@@ -143,6 +143,9 @@ pub(crate) fn function_of(closure: Gc<Closure>) -> FunctionId {
     prototype.expect("functions are defined with one").function
 }
 
+/// The bytes of a coroutine's stack, for a few thousand calls. They are memory only once they are used. What rustc has not optimized takes more.
+const COROUTINE_STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 4 << 20 };
+
 /// The trap of all errors that the program may catch.
 pub(crate) const THROWN: Trap = Trap::User(1);
 
@@ -192,7 +195,7 @@ impl Vm {
             Tiers::Climbing => Engine::<Op>::builder(),
         };
         let engine = Rc::new(
-            engine.native_stack(200 << 20).stack_slots(4 << 20).fiber_stack(4 << 20, 1 << 16).build(),
+            engine.native_stack(200 << 20).stack_slots(4 << 20).fiber_stack(COROUTINE_STACK, 1 << 16).build(),
         );
         engine.pack_surplus(|vm: &mut Vm, surplus| {
             // SAFETY: values are words.
