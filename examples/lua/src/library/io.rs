@@ -1,6 +1,6 @@
 //! `io`: the functions that open files, and those for the default files.
 //!
-//! What a [file](super::file) can do by itself is in another file of the library.
+//! The methods of a file are in `file.rs`.
 
 use super::file::{self, METHODS};
 use super::os::{give_outcome, path_of, shell};
