@@ -106,7 +106,7 @@ fn lead_inlined(scratch: &mut FunctionScratch, graph: &mut Graph) {
 
 impl FunctionScratch {
     /// Whether a bytecode jumps back to this one.
-    fn is_head(&self, source: &FunctionSource<'_>, at: usize) -> bool {
+    pub(super) fn is_head(&self, source: &FunctionSource<'_>, at: usize) -> bool {
         let is_target = self.leaders[at].is_some();
         is_target && self.last_jump[at] as usize >= at && (at > 0 || self.is_jumped_to(source, 0))
     }
@@ -161,11 +161,20 @@ impl Linker<'_, ValueOperands<'_>> {
         let source = self.operands.source;
         let at = self.cursor.at as usize;
         let template = source.templates[self.operands.scratch.code.opcode(at)];
-        if template.blocks > 1 {
-            let FunctionScratch { liveness, code, registers, .. } = &mut *self.operands.scratch;
+        let FunctionScratch { liveness, code, registers, shown, .. } = &mut *self.operands.scratch;
+        let is_observed = liveness.is_observed(at);
+        if template.blocks > 1 || is_observed {
             liveness.find_within(source, code, at);
             registers.fill(self.cursor.graph, liveness.within(), liveness.needed(at), self.cursor.at);
-            self.operands.store_shared(&mut self.cursor, template);
+        }
+        if is_observed {
+            let alive = liveness.find_shown(source, code, at).into_iter().map(|register| register as u32);
+            shown.clear();
+            // Registers of inlined functions have no slots, and are dead there.
+            shown.extend(alive.filter(|register| *register < source.slots));
+        }
+        if template.blocks > 1 {
+            self.operands.store_shared(&mut self.cursor);
         }
         self.link(template);
         self.operands.finish_bytecode(&mut self.cursor);
@@ -178,8 +187,8 @@ impl ValueOperands<'_> {
     fn enter(&mut self, cursor: &mut Cursor<'_>) {
         let at = self.scratch.code.plan.place_of(self.source.entry as usize);
         let leader = self.scratch.leaders[at];
-        let is_guarded = self.is_guarded(0, at);
-        let first = if is_guarded { cursor.graph.add_block() } else { leader };
+        let is_split = self.is_guarded(0, at) || self.enters_observed_loop(0, at);
+        let first = if is_split { cursor.graph.add_block() } else { leader };
         cursor.graph.blocks[Graph::ENTRY.at()].succs.push(first);
         cursor.graph.blocks[first.at()].preds.push(Pred { block: Graph::ENTRY, succ: 0 });
         match self.source.call_entry {
@@ -192,10 +201,11 @@ impl ValueOperands<'_> {
             }
         }
         self.carry(cursor, first, Needs::At(at));
-        if is_guarded {
+        if is_split {
             cursor.at = at as u32;
             self.start_split(cursor, first, Needs::At(at));
             self.guard_loop(cursor, 0, at);
+            self.store_for_loop(cursor, 0, at);
             self.jump(cursor, leader, Needs::At(at));
         }
     }
@@ -210,6 +220,7 @@ impl ValueOperands<'_> {
         }
         if cursor.is_reached() {
             self.guard_loop(cursor, at, at);
+            self.store_for_loop(cursor, at, at);
             self.jump(cursor, leader, Needs::At(at));
         }
         let is_loop = self.scratch.is_head(self.source, at);
@@ -274,7 +285,7 @@ impl ValueOperands<'_> {
             }
         }
         if cursor.is_reached() {
-            self.reload_observed(cursor);
+            self.reload_written(cursor);
         }
     }
 

@@ -14,7 +14,7 @@ use super::invoke::MAX_ARGUMENTS;
 use super::{FunctionSource, Linkage};
 use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 use crate::ir::inlining::{InlinedFrame, Inlining};
-use crate::ir::template::{Arguments, Template};
+use crate::ir::template::Arguments;
 use crate::verify::Shape;
 use crate::vocab::Type;
 use core::fmt;
@@ -377,12 +377,6 @@ impl InlinePlan {
     /// Whether the slow path of a place is left out; `None` if that was not decided.
     pub(super) fn lacks_slow_path(&self, place: usize) -> Option<bool> {
         self.lacks_slow_path.get(place).copied()
-    }
-
-    /// Whether what is left of the template of a place lets other code see registers in their slots.
-    pub(super) fn observes(&self, place: usize, template: &Template) -> bool {
-        template.observes()
-            && self.lacks_slow_path(place).is_none_or(|lacks| observing(template).remains(lacks))
     }
 
     /// The targets of `Labels` operands.

@@ -8,19 +8,22 @@
 //! definitely written when it falls through, are found once for each opcode. The result is conservative: it may contain
 //! registers that are dead, but lacks none that is live.
 //!
+//! A bytecode that lets other code see registers in their slots is a basic block of its own, too: at its calls the registers are in their
+//! slots that are live behind them, and no others. Only code with the frame's address sees them all.
+//!
 //! A loop is the code from a target of back edges to the last back edge, extended until no later code jumps into it. A
 //! register that nothing in the loop writes keeps its value all the way around, if control enters the loop only at its
 //! first bytecode. [`super::registers`] checks that.
 
 use super::FunctionSource;
+use super::calls::{QuickAndSlow, observing};
 use super::decode::Decoded;
-use super::registers::RegisterValues;
+use super::onward::{Onward, OperandUse};
+use super::registers::{LoopWrites, RegisterValues};
 use crate::ir::bits::{BitSet, BitSets, Bits};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
-use crate::ir::graph::Effect;
 use crate::ir::grouped::Grouped;
 use crate::ir::template::{Arguments, Resume, Step, Template};
-use crate::vocab::Op;
 
 /// After this many rounds, liveness assumes that every register is live everywhere. As many rounds as loops are nested
 /// suffice, unless jumps lead back and forth.
@@ -37,8 +40,11 @@ struct TemplateAccess {
     kills: u16,
     /// Written on some path.
     writes: u16,
-    /// Whether it stores and reloads all registers, because code outside it may access them.
-    stores_all: bool,
+    /// Where other code may see registers in their slots, and what the template does with its operands from there on.
+    observing: QuickAndSlow,
+    observed: Onward,
+    /// Whether it takes the frame's address, by which other code may see all registers at any time.
+    exposes: bool,
     /// Whether control may fall through to the next bytecode, here or in the interpreter.
     falls_through: bool,
     has_labels: bool,
@@ -65,12 +71,7 @@ impl TemplateAccess {
             // The interpreter needs only the registers that are live where it resumes.
             Step::Exit { to: Resume::Next } => access.fall_through(written),
             Step::Tail { args, .. } => access.read_run(args),
-            Step::Call { effect: Effect::Observes, .. } => access.stores_all = true,
-            Step::Invoke { effect, args, .. } => {
-                access.stores_all |= effect == Effect::Observes;
-                access.read_run(args);
-            }
-            Step::Node { op: Op::LOCAL, .. } => access.stores_all = true,
+            Step::Invoke { args, .. } => access.read_run(args),
             _ => {}
         });
         access.fall_through(at_end);
@@ -84,7 +85,14 @@ impl TemplateAccess {
         // It may jump before it writes.
         access.kills &= if access.has_labels { 0 } else { access.writes };
         let exits = template.steps.iter().any(|step| matches!(step, Step::Exit { .. }));
-        access.is_split = template.blocks > 1 || access.has_labels || exits || !access.falls_through;
+        access.exposes = template.takes_address_of_frame();
+        if template.observes() {
+            access.observing = observing(template);
+            access.observed = OperandUse::of(template).observed;
+        }
+        let observes = access.observing != QuickAndSlow::default();
+        access.is_split =
+            template.blocks > 1 || access.has_labels || exits || observes || !access.falls_through;
         access
     }
 
@@ -102,6 +110,16 @@ impl TemplateAccess {
     }
 }
 
+/// Whether code lets other code see registers in their slots.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) enum Observed {
+    #[default]
+    Never,
+    /// On slow paths only.
+    Slowly,
+    Quickly,
+}
+
 /// The liveness of registers; memory kept between functions.
 #[derive(Debug, Default)]
 pub(super) struct Liveness {
@@ -117,9 +135,15 @@ pub(super) struct Liveness {
     kills: BitSets,
     writes: BitSets,
     needed: BitSets,
+    /// For each basic block whether its registers are seen.
+    observed: Vec<Observed>,
+    /// Whether some template in the function takes the frame's address. Whoever has that may look at all registers whenever a call
+    /// observes.
+    any_exposes: bool,
     /// For each basic block that is a loop's head, the index of the loop's set in `loop_writes`.
     loop_of: Vec<u32>,
     loop_writes: BitSets,
+    loop_observed: Vec<Observed>,
     /// Loops that no other loop contains so far: first basic block, last basic block, set.
     outer_loops: Vec<(usize, usize, usize)>,
     /// All registers that are used, and those that are stored where the frame is observed.
@@ -127,8 +151,11 @@ pub(super) struct Liveness {
     stored: BitSet,
     /// For each frame, if functions are inlined: the registers that are used in it, or in those around it.
     visible: BitSets,
-    /// The registers that may be carried between the blocks of the template being linked.
+    /// The registers that may be carried between the blocks of the template being linked, and those that are alive behind its calls
+    /// that observe.
     within: BitSet,
+    shown: BitSet,
+    from_there: BitSet,
     /// For each basic block whether control may fall through to the next, and its other successors.
     falls_through: Vec<bool>,
     succs: Grouped<u32>,
@@ -216,14 +243,27 @@ impl Liveness {
         }
     }
 
-    /// The registers that are written in the loop whose head is this bytecode.
-    pub(super) fn written_in_loop(&self, at: usize) -> Bits<'_> {
-        self.loop_writes.set(self.loop_of[self.number[at] as usize] as usize)
+    /// What the loop whose head is this bytecode does with registers.
+    pub(super) fn written_in_loop(&self, at: usize) -> LoopWrites<'_> {
+        let set = self.loop_of[self.number[at] as usize] as usize;
+        LoopWrites { registers: self.loop_writes.set(set), observed: self.loop_observed[set] }
     }
 
-    /// The registers that a bytecode with blocks of its own writes.
-    pub(super) fn written_by(&self, at: usize) -> Bits<'_> {
-        self.writes.set(self.number[at] as usize)
+    /// What a bytecode with blocks of its own does with registers.
+    pub(super) fn written_by(&self, at: usize) -> LoopWrites<'_> {
+        let basic_block = self.number[at] as usize;
+        LoopWrites { registers: self.writes.set(basic_block), observed: self.observed[basic_block] }
+    }
+
+    /// Whether a bytecode lets other code see registers in their slots.
+    pub(super) fn is_observed(&self, at: usize) -> bool {
+        let basic_block = self.number[at];
+        basic_block != NONE && self.observed[basic_block as usize] != Observed::Never
+    }
+
+    /// Whether all registers have to be in their slots while a bytecode [is observed](Self::is_observed).
+    pub(super) fn shows_all(&self, at: usize) -> bool {
+        self.any_exposes && self.is_observed(at)
     }
 
     /// Finds the registers that may have to be carried between the blocks of a bytecode's template.
@@ -243,6 +283,42 @@ impl Liveness {
         }
     }
 
+    /// Finds the registers that are alive behind the calls of a bytecode that observe.
+    pub(super) fn find_shown(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize) -> Bits<'_> {
+        let Onward { reads, next, labels, here } = self.access[code.opcode(at)].observed;
+        let Liveness { shown, from_there, needed, number, .. } = self;
+        shown.reset(code.plan.slots() as usize);
+        let infos = source.opcodes[code.opcode(at)].operands;
+        let each_register = |operands: u16, visit: &mut dyn FnMut(usize)| {
+            for operand in bits(operands) {
+                let raw = code.operands(at)[operand];
+                match infos[operand].kind {
+                    OperandKind::Regs | OperandKind::RegsMut => run_of(raw).for_each(&mut *visit),
+                    OperandKind::Label | OperandKind::Labels | OperandKind::Imm | OperandKind::Site => {}
+                    _ => visit(raw as usize),
+                }
+            }
+        };
+        let mut arrive = |to: usize, written: u16| {
+            from_there.reset(code.plan.slots() as usize);
+            from_there.unite(&needed.set(number[to] as usize));
+            each_register(written, &mut |register| from_there.remove(register));
+            shown.unite(from_there);
+        };
+        if let Some(written) = next {
+            arrive(code.plan.next(at), written);
+        }
+        if let Some(written) = here {
+            arrive(at, written);
+        }
+        let written_before_jumps = labels.iter().flatten().copied().reduce(|one, other| one & other);
+        if let Some(written) = written_before_jumps {
+            code.targets(source, at).for_each(|to| arrive(to, written));
+        }
+        each_register(reads, &mut |register| _ = shown.insert(register));
+        shown.view()
+    }
+
     /// Whether bytecodes with this opcode have labels as operands.
     pub(super) fn may_jump(&self, opcode: usize) -> bool {
         self.access[opcode].has_labels
@@ -260,10 +336,12 @@ impl Liveness {
             self.access.clear();
             self.access.resize(source.templates.len(), TemplateAccess::default());
         }
+        self.any_exposes = false;
         for opcode in (0..code.len()).map(|at| code.opcode(at)) {
             if !self.access[opcode].is_known {
                 self.access[opcode] = TemplateAccess::of(source.templates[opcode], &source.opcodes[opcode]);
             }
+            self.any_exposes |= self.access[opcode].exposes;
         }
     }
 
@@ -278,6 +356,7 @@ impl Liveness {
         for sets in [&mut self.kills, &mut self.writes, &mut self.needed] {
             sets.reset(code.plan.slots() as usize);
         }
+        self.observed.clear();
         self.number.clear();
         self.number.resize(n_code, NONE);
         let mut starts = true;
@@ -286,6 +365,7 @@ impl Liveness {
             if starts || access.is_split || last_jump_to(at).is_some() {
                 self.number[at] = self.first.len() as u32;
                 self.first.push(at as u32);
+                self.observed.push(Observed::Never);
                 for sets in [&mut self.kills, &mut self.writes, &mut self.needed] {
                     sets.add();
                 }
@@ -309,7 +389,15 @@ impl Liveness {
         }
         let (mut reads, mut kills) = (self.needed.last_mut(), self.kills.last_mut());
         let mut writes = self.writes.last_mut();
-        if access.stores_all && code.plan.observes(at, source.templates[code.opcode(at)]) {
+        let observed = match access.observing {
+            QuickAndSlow { quick: true, .. } => Observed::Quickly,
+            observing if observing.remains(code.plan.lacks_slow_path(at).unwrap_or(false)) => {
+                Observed::Slowly
+            }
+            _ => Observed::Never,
+        };
+        *self.observed.last_mut().expect("it is in a basic block") = observed;
+        if self.any_exposes && observed != Observed::Never {
             // They are reloaded as well.
             reads.unite_but(&self.stored, &kills);
             writes.unite(&self.used);
@@ -422,16 +510,18 @@ impl Liveness {
     /// Finds the registers that loops write, the loops that begin last first: a loop includes the loops inside it, and
     /// those that it overlaps.
     fn find_loops(&mut self, n_registers: usize, last_jump_to: &impl Fn(usize) -> Option<u32>) {
-        let Liveness { first, writes, loop_of, loop_writes, outer_loops, .. } = self;
+        let Liveness { first, writes, observed, loop_of, loop_writes, loop_observed, outer_loops, .. } = self;
         let n_basic_blocks = first.len() - 1;
         loop_of.clear();
         loop_of.resize(n_basic_blocks, NONE);
         loop_writes.reset(n_registers);
+        loop_observed.clear();
         outer_loops.clear();
         for basic_block in (0..n_basic_blocks).rev() {
             let at = first[basic_block];
             let Some(from) = last_jump_to(at as usize).filter(|from| *from >= at) else { continue };
             let set = loop_writes.add();
+            let mut seen = Observed::Never;
             loop_of[basic_block] = set as u32;
             // A bytecode that jumps ends a basic block, or is one.
             let mut last = first.partition_point(|first| *first <= from) - 1;
@@ -441,11 +531,14 @@ impl Liveness {
                     last = last.max(end);
                     next = next.max(end + 1);
                     loop_writes.unite_but(set, core::iter::once(inner), Bits::default());
+                    seen = seen.max(loop_observed[inner]);
                 } else {
                     loop_writes.set_mut(set).unite(&writes.set(next));
+                    seen = seen.max(observed[next]);
                     next += 1;
                 }
             }
+            loop_observed.push(seen);
             outer_loops.push((basic_block, last, set));
         }
     }

@@ -20,8 +20,9 @@
 //!
 //! Each register has a *home* type: the type of all its uses, if they agree, else a 64-bit integer that narrow reads
 //! truncate and narrow writes zero-extend. So a slot has the same bits whichever tier wrote it. The entry block loads each
-//! register that is read before it is written. A call that observes the frame stores all registers that the function writes
-//! anywhere. An exit stores those that may be read where the interpreter resumes.
+//! register that is read before it is written. Where the slot of a register may be read, it has the register's value: a call that observes
+//! the frame stores those that are alive behind it, and an exit those that may be read where the interpreter resumes, unless it is
+//! known that their slots have the values ([`slots`]).
 
 mod call_entry;
 mod calls;
@@ -38,10 +39,12 @@ mod known_kinds;
 mod leave;
 mod link;
 mod liveness;
+mod onward;
 mod reached;
 mod registers;
 mod roots;
 mod show;
+mod slots;
 mod stencil;
 mod values;
 
@@ -169,6 +172,10 @@ struct FunctionScratch {
     known_kinds: KnownKinds,
     /// The registers that the function may write; their slots may be out of date.
     flushes: Vec<u32>,
+    /// The registers that are alive behind the calls of the current template that observe.
+    shown: Vec<u32>,
+    /// The registers that are stored where control enters a loop.
+    stored_for_loop: Vec<u32>,
     /// While control leaves the function: the operands of the node that ends it.
     saved: Vec<Node>,
 }
@@ -209,7 +216,7 @@ pub fn build(scratch: &mut BuildScratch, source: &FunctionSource<'_>, graph: &mu
 }
 
 /// The VM registers that a function may read before it writes them, if it starts without a frame of zeros;
-/// `None` if one of its templates observes all registers.
+/// `None` if one of its templates takes the frame's address.
 pub fn needed_at_start<'a>(
     scratch: &'a mut BuildScratch,
     source: &FunctionSource<'_>,
@@ -222,8 +229,8 @@ pub fn needed_at_start<'a>(
     function.code.plan.make(source, false);
     function::scan(function, source, graph, chaos);
     let FunctionScratch { liveness, code, .. } = function;
-    let is_observed = (0..code.len()).any(|at| source.templates[code.opcode(at)].observes());
-    (!is_observed).then(|| liveness.needed(0))
+    let takes_address = |at| source.templates[code.opcode(at)].takes_address_of_frame();
+    (!(0..code.len()).any(takes_address)).then(|| liveness.needed(0))
 }
 
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };

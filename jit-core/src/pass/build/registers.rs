@@ -4,17 +4,22 @@
 //! registers that each loop writes. Out: block parameters where different values meet. Holds afterwards: the value of a
 //! register at a read is a node that dominates the read. Cost: linear in the edges, times the registers that each carries.
 //!
+//! It is known as well whether the register's slot has that value: it has been stored there since the register was written, or loaded from
+//! there. Where edges meet, the slot has it if it has on each of them. A register that a loop does not write stays in its slot in the whole
+//! loop if it is there when the loop starts, even if calls in it observe and are followed by loads. That all later edges into the loop's
+//! head agree is checked when it is sealed.
+//!
 //! The values in the current block are in an array. Each edge out of it keeps a copy of those that the target needs, until
 //! the target starts. By then all edges into the target are known, and their values are compared. Only a loop's head starts
 //! earlier: it gets parameters for the registers that the loop writes. Its remaining edges are compared when the last one
 //! is known, and the head is sealed.
 
+use super::liveness::Observed;
+use super::{SLOT_BYTES, WORD};
 use crate::ir::bits::Bits;
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
-
-use super::{SLOT_BYTES, WORD};
 
 /// The data of a VM register; all but `initial` is known before the code is linked.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +33,25 @@ struct Register {
 }
 
 const UNUSED: Register = Register { home: Type::Void, is_used: false, is_dirty: false, initial: Node::NONE };
+
+/// What is known of a register at a point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Held {
+    value: Node,
+    /// Whether its slot has the value.
+    is_stored: bool,
+}
+
+const NOTHING: Held = Held { value: Node::NONE, is_stored: false };
+
+/// What a loop does with registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LoopWrites<'a> {
+    /// Those that it writes.
+    pub(super) registers: Bits<'a>,
+    /// Whether other code sees registers in their slots meanwhile, and may write them there.
+    pub(super) observed: Observed,
+}
 
 /// The values that an edge carries: those of the registers that its target needs, in the order of the registers.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +78,7 @@ const NO_EDGES: BlockEdges = BlockEdges { first: NONE, last: NONE, initial: NONE
 /// Memory for lists of values. Sizes are rounded up to powers of two, and freed lists are reused.
 #[derive(Debug, Default)]
 struct Pool {
-    values: Vec<Node>,
+    values: Vec<Held>,
     /// By size class: the first free list. Each free list holds the start of the next one.
     free: [u32; u32::BITS as usize],
 }
@@ -73,16 +97,16 @@ impl Pool {
         let class = Pool::size_class(len);
         let at = self.free[class];
         if at == NONE {
-            self.values.resize(self.values.len() + (1 << class), Node::NONE);
+            self.values.resize(self.values.len() + (1 << class), NOTHING);
             return (self.values.len() - (1 << class)) as u32;
         }
-        self.free[class] = self.values[at as usize].0;
+        self.free[class] = self.values[at as usize].value.0;
         at
     }
 
     fn free(&mut self, at: u32, len: usize) {
         let class = Pool::size_class(len);
-        self.values[at as usize] = Node(self.free[class]);
+        self.values[at as usize].value = Node(self.free[class]);
         self.free[class] = at;
     }
 }
@@ -92,7 +116,7 @@ impl Pool {
 pub(super) struct RegisterValues {
     registers: Vec<Register>,
     /// The values in the current block. Entries of registers that are dead there are meaningless.
-    now: Vec<Node>,
+    now: Vec<Held>,
     blocks: Vec<BlockEdges>,
     edges: Vec<EdgeValues>,
     /// The head of the linked list of free edges.
@@ -114,7 +138,7 @@ impl RegisterValues {
         self.registers.resize(n_registers as usize, UNUSED);
         self.is_irreducible = false;
         self.now.clear();
-        self.now.resize(n_registers as usize, Node::NONE);
+        self.now.resize(n_registers as usize, NOTHING);
         self.blocks.clear();
         self.edges.clear();
         self.free_edge = NONE;
@@ -154,8 +178,14 @@ impl RegisterValues {
         self.registers[register as usize].is_used
     }
 
-    pub(super) fn is_initial(&self, register: u32, value: Node) -> bool {
-        self.registers[register as usize].initial == value
+    /// Whether a register's slot has its value in the current block.
+    pub(super) fn is_stored(&self, register: u32) -> bool {
+        self.now[register as usize].is_stored
+    }
+
+    /// Called when a register's value was stored in its slot.
+    pub(super) fn set_stored(&mut self, register: u32) {
+        self.now[register as usize].is_stored = true;
     }
 
     /// The frame's address.
@@ -165,13 +195,19 @@ impl RegisterValues {
 
     /// The value of a register in the current block.
     pub(super) fn read(&mut self, register: u32) -> Node {
-        let value = self.now[register as usize];
+        let Held { value, .. } = self.now[register as usize];
         debug_assert!(value.is_some(), "register {register} is needed, and nobody knew");
         self.resolved(value)
     }
 
+    /// Gives a register a value that its slot does not have.
     pub(super) fn write(&mut self, register: u32, value: Node) {
-        self.now[register as usize] = value;
+        self.now[register as usize] = Held { value, is_stored: false };
+    }
+
+    /// Gives a register the value that was loaded from its slot.
+    pub(super) fn loaded(&mut self, register: u32, value: Node) {
+        self.now[register as usize] = Held { value, is_stored: true };
     }
 
     /// Loads the registers that are live where the function is entered. Those from `first_zero` on are known to be zero.
@@ -180,14 +216,16 @@ impl RegisterValues {
             if first_zero.is_some_and(|first| register >= first) {
                 self.registers[register as usize].initial = graph.constant(self.home(register), 0, 0);
             }
-            self.now[register as usize] = self.initial(graph, register);
+            let value = self.initial(graph, register);
+            self.loaded(register, value);
         }
     }
 
-    /// Gives registers that are carried but dead an arbitrary value.
+    /// Gives registers that are carried but dead an arbitrary value, and so the one in the slot.
     pub(super) fn fill(&mut self, graph: &mut Graph, carried: Bits<'_>, needed: Bits<'_>, at: u32) {
         for register in members(carried).filter(|register| !needed.contains(*register as usize)) {
-            self.now[register as usize] = graph.constant(self.home(register), 0, at);
+            let value = graph.constant(self.home(register), 0, at);
+            self.loaded(register, value);
         }
     }
 
@@ -242,7 +280,8 @@ impl RegisterValues {
                 value = graph.add_param(block, self.home(register), at);
                 self.set_inputs(graph, block, index, value);
             }
-            self.now[register as usize] = value;
+            let is_stored = self.all_stored(first, index);
+            self.now[register as usize] = Held { value, is_stored };
         }
         self.free_edges(block, n_values);
     }
@@ -254,7 +293,7 @@ impl RegisterValues {
         graph: &mut Graph,
         block: Block,
         needed: Bits<'_>,
-        written: Bits<'_>,
+        LoopWrites { registers: written, observed }: LoopWrites<'_>,
         at: u32,
     ) {
         self.forget();
@@ -263,12 +302,15 @@ impl RegisterValues {
         }
         let first = self.edges.get(self.blocks[block.at()].first as usize).copied();
         for (index, register) in members(needed).enumerate() {
-            let stays = !self.params_for_all && !written.contains(register as usize);
-            let known = first.filter(|_| stays).map(|first| (first, self.value_on(first, index)));
-            self.now[register as usize] = match known {
+            let first = first.filter(|_| !self.params_for_all && !written.contains(register as usize));
+            let is_stored = first.is_some_and(|first| self.all_stored(first, index));
+            let stays = first.filter(|_| observed == Observed::Never);
+            let known = stays.map(|first| (first, self.value_on(first, index)));
+            let value = match known {
                 Some((first, value)) if self.all_have(first, index, value) => value,
                 _ => graph.add_param(block, self.home(register), at),
             };
+            self.now[register as usize] = Held { value, is_stored };
         }
         self.blocks[block.at()].initial = self.save(needed);
     }
@@ -281,7 +323,10 @@ impl RegisterValues {
             return;
         }
         for index in 0..needed.len() {
-            let value = self.pool.values[initial as usize + index];
+            let Held { value, is_stored } = self.pool.values[initial as usize + index];
+            if let Some(&first) = self.edges.get(first as usize).filter(|_| is_stored) {
+                self.is_irreducible |= !self.all_stored(first, index);
+            }
             let data = graph.node(value);
             if data.op == Op::PARAM && data.block == block {
                 self.set_inputs(graph, block, index, value);
@@ -309,7 +354,7 @@ impl RegisterValues {
 
     /// The value that an edge carries.
     fn value_on(&mut self, edge: EdgeValues, index: usize) -> Node {
-        self.resolved(self.pool.values[edge.values as usize + index])
+        self.resolved(self.pool.values[edge.values as usize + index].value)
     }
 
     /// Whether an edge and all later ones into the same block carry this value.
@@ -321,6 +366,15 @@ impl RegisterValues {
             let Some(&next) = self.edges.get(edge.next as usize) else { return true };
             edge = next;
         }
+    }
+
+    /// Whether the slot has the value on an edge and all later ones into the same block.
+    fn all_stored(&self, mut edge: EdgeValues, index: usize) -> bool {
+        while self.pool.values[edge.values as usize + index].is_stored {
+            let Some(&next) = self.edges.get(edge.next as usize) else { return true };
+            edge = next;
+        }
+        false
     }
 
     fn set_inputs(&mut self, graph: &mut Graph, block: Block, index: usize, param: Node) {
@@ -347,7 +401,7 @@ impl RegisterValues {
     /// Debug builds forget dead values, so that a read of one is noticed.
     fn forget(&mut self) {
         if cfg!(debug_assertions) {
-            self.now.fill(Node::NONE);
+            self.now.fill(NOTHING);
         }
     }
 

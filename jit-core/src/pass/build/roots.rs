@@ -5,15 +5,14 @@
 //! tiers. A register that is alive at a call is alive at all calls since it was written. So whoever writes into each frame that is
 //! shown to it what it finds there to have moved never finds anything that has moved before. A dead register may hold anything.
 //!
-//! For each template it is found once, on which operands it reads before it writes them, and which it has surely written where control
-//! leaves it. The rest is liveness, backward over the bytecode. Cost: linear in the bytecode, times the depth of its loops.
+//! What a template does with its operands behind each call is in [`super::onward`]. The rest is liveness, backward over the bytecode. Cost:
+//! linear in the bytecode, times the depth of its loops.
 
 use super::FunctionSource;
 use super::decode::Decoded;
+use super::onward::{Onward, OperandUse};
 use crate::ir::bits::{BitSet, BitSets};
-use crate::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandKind, run_of};
-use crate::ir::graph::Effect;
-use crate::ir::template::{Arguments, Resume, Step, Template};
+use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
 use crate::verify::Shape;
 
 /// The registers that are alive at each call that observes.
@@ -34,139 +33,6 @@ impl Roots {
                 &self.registers[start as usize..end as usize]
             }
             Err(_) => &[],
-        }
-    }
-}
-
-/// The operands that are read from some place of a template on, and those that were written where control leaves it. One bit stands for
-/// each operand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Onward {
-    /// Those that may be read before they are written.
-    reads: u16,
-    /// Those that are written on all ways to the next bytecode; `None` if there is no way.
-    next: Option<u16>,
-    /// The same for the bytecodes that each label names.
-    labels: [Option<u16>; MAX_OPERANDS],
-    /// The same for the bytecode itself.
-    here: Option<u16>,
-}
-
-/// What a template does with its operands.
-#[derive(Debug, Default)]
-struct OperandUse {
-    is_known: bool,
-    /// From its start.
-    start: Onward,
-    /// From behind each call that observes.
-    calls: Vec<(u16, Onward)>,
-}
-
-impl Onward {
-    fn to_next() -> Onward {
-        Onward { next: Some(0), ..Onward::default() }
-    }
-
-    fn to_label(operand: u8) -> Onward {
-        let mut onward = Onward::default();
-        onward.labels[operand as usize] = Some(0);
-        onward
-    }
-
-    fn ways(&mut self) -> impl Iterator<Item = &mut Option<u16>> {
-        let Onward { next, labels, here, .. } = self;
-        labels.iter_mut().chain([next, here])
-    }
-
-    fn or(mut self, mut other: Onward) -> Onward {
-        self.reads |= other.reads;
-        for (way, other) in core::iter::zip(self.ways(), other.ways()) {
-            *way = match (*way, *other) {
-                (Some(one), Some(other)) => Some(one & other),
-                (one, other) => one.or(other),
-            };
-        }
-        self
-    }
-
-    fn write(&mut self, operand: u8) {
-        self.reads &= !(1 << operand);
-        self.ways().flatten().for_each(|written| *written |= 1 << operand);
-    }
-
-    fn read_run(&mut self, args: Arguments) {
-        if let Arguments::Run(operand) = args {
-            self.reads |= 1 << operand;
-        }
-    }
-}
-
-impl OperandUse {
-    fn of(template: &Template) -> OperandUse {
-        let mut blocks = vec![Onward::default(); template.blocks as usize];
-        loop {
-            let mut known = OperandUse { is_known: true, ..OperandUse::default() };
-            // A block that jumps back is done again when what is known of the block there has changed.
-            if !known.follow(template, &mut blocks) {
-                // Through its address a run may be read at any time.
-                let windows = template.steps.iter().fold(0, |windows, step| match *step {
-                    Step::Window { operand } => windows | 1 << operand,
-                    _ => windows,
-                });
-                known.start.reads |= windows;
-                known.calls.iter_mut().for_each(|(_, onward)| onward.reads |= windows);
-                return known;
-            }
-        }
-    }
-
-    /// Goes through the steps from the last to the first. Returns whether more is known of a block than before.
-    fn follow(&mut self, template: &Template, blocks: &mut [Onward]) -> bool {
-        let mut has_changed = false;
-        let (mut onward, mut behind) = (Onward::to_next(), Onward::default());
-        for step in template.steps.iter().rev() {
-            match *step {
-                Step::Next | Step::Exit { to: Resume::Next } => onward = Onward::to_next(),
-                Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => {
-                    onward = Onward::to_label(operand);
-                }
-                Step::Exit { to: Resume::Here } => onward = Onward { here: Some(0), ..Onward::default() },
-                Step::Switch { operands, .. } => {
-                    let ways = operands.iter().map(|operand| Onward::to_label(*operand));
-                    onward = ways.fold(Onward::default(), Onward::or);
-                }
-                Step::Return { .. } | Step::Trap { .. } => onward = Onward::default(),
-                Step::Tail { args, .. } => {
-                    onward = Onward::default();
-                    onward.read_run(args);
-                }
-                Step::Jump { block, .. } => onward = blocks[block as usize],
-                Step::Branch { then, otherwise, .. } => {
-                    onward = blocks[then as usize].or(blocks[otherwise as usize]);
-                }
-                Step::Block { block, .. } => {
-                    has_changed |= core::mem::replace(&mut blocks[block as usize], onward) != onward;
-                }
-                Step::Write { operand, .. } => onward.write(operand),
-                Step::Read { operand, .. } => onward.reads |= 1 << operand,
-                Step::Call { effect: Effect::Observes, .. } => behind = onward,
-                Step::Invoke { args, .. } => {
-                    behind = onward;
-                    onward.read_run(args);
-                }
-                Step::Show { call } => self.add_call(call, behind),
-                _ => {}
-            }
-        }
-        self.start = onward;
-        has_changed
-    }
-
-    /// A call that stands in the body of `cached` is there once for each case.
-    fn add_call(&mut self, call: u16, onward: Onward) {
-        match self.calls.iter_mut().find(|(known, _)| *known == call) {
-            Some((_, known)) => *known = known.or(onward),
-            None => self.calls.push((call, onward)),
         }
     }
 }

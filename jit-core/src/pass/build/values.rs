@@ -10,13 +10,13 @@ use super::inline::lacks_slow_path;
 use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
 use super::link::{LocalBlock, Operands, SitePlace};
 use super::show::ShowNodes;
-use super::{FunctionScratch, FunctionSource, SLOT_BYTES, WORD};
+use super::{FunctionScratch, FunctionSource, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
 use crate::ir::frames::ShowPlan;
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, List, Node};
 use crate::ir::state::{FrameState, StateRegister};
-use crate::ir::template::{Resume, Template};
+use crate::ir::template::Resume;
 use crate::pass::chaos::Chaos;
 use crate::vocab::{Op, Sig, Type};
 use core::ops::Range;
@@ -27,11 +27,9 @@ pub(super) struct ValueOperands<'a> {
     pub(super) scratch: &'a mut FunctionScratch,
     /// Adds exits at random.
     pub(super) chaos: &'a mut Chaos,
-    /// Whether the current template has exposed all slots. If so, all registers are in their slots, and are reloaded after
+    /// Whether code with the frame's address may access all slots. If so, all registers are in their slots, and are reloaded after
     /// the template.
-    pub(super) observed: bool,
-    /// Whether the current template has the frame's address.
-    is_exposed: bool,
+    pub(super) is_exposed: bool,
     /// Whether the current template has exposed, for writing, the slots of the runs that are its operands.
     pub(super) has_window: bool,
     /// Whether the current template has read a site, in the snapshot.
@@ -61,7 +59,7 @@ impl Operands for ValueOperands<'_> {
 
     fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
         let register = self.operand(cursor.at, operand) as u32;
-        if self.observed || self.is_in_window(cursor.at, register) {
+        if self.is_exposed || self.is_in_window(cursor.at, register) {
             // Code that has the slot's address may have written there.
             self.reload(cursor, register);
         }
@@ -73,9 +71,9 @@ impl Operands for ValueOperands<'_> {
         let home = self.scratch.registers.home(register);
         let value = if home == cursor.ty(value) { value } else { cursor.widen(value) };
         self.scratch.registers.write(register, value);
-        if self.observed || self.is_in_window(cursor.at, register) {
+        if self.is_exposed || self.is_in_window(cursor.at, register) {
             // Code that has the slot's address may read it from now on.
-            self.flush(cursor, register);
+            self.store(cursor, register);
         }
     }
 
@@ -87,7 +85,7 @@ impl Operands for ValueOperands<'_> {
         let run = run_of(self.operand(cursor.at, operand));
         match self.operand_kind(cursor.at, operand) {
             OperandKind::RegsMut => self.hand_out(cursor),
-            _ => self.flush_run(cursor, run.clone()),
+            _ => self.store_run(cursor, run.clone()),
         }
         self.slot_address(cursor, run.start as u32)
     }
@@ -124,8 +122,7 @@ impl Operands for ValueOperands<'_> {
             }
             (Op::CU, Some(call_entry)) => cursor.constant(Type::I64, call_entry.unit),
             (Op::LOCAL, _) => {
-                (self.observed, self.is_exposed) = (true, true);
-                self.flush_all(cursor);
+                self.expose(cursor);
                 cursor.add(op, sig, &[], imm)
             }
             _ => cursor.operator(op, sig, inputs, imm),
@@ -159,14 +156,13 @@ impl Operands for ValueOperands<'_> {
 
     fn before_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect) {
         if effect == Effect::Observes {
-            self.observed = true;
-            self.flush_all(cursor);
+            self.store_shown(cursor);
         }
     }
 
     fn after_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect) {
         if effect == Effect::Observes {
-            self.reload_all(cursor);
+            self.reload_shown(cursor);
         }
     }
 
@@ -184,7 +180,7 @@ impl Operands for ValueOperands<'_> {
     fn run(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> InvokeArguments<Self::Run> {
         let run = run_of(self.operand(cursor.at, operand));
         let is_written = run.clone().any(|register| self.is_in_window(cursor.at, register as u32));
-        if run.len() > MAX_ARGUMENTS || self.observed || is_written {
+        if run.len() > MAX_ARGUMENTS || self.is_exposed || is_written {
             let count = cursor.constant(Type::I64, run.len() as u64);
             let first = self.window(cursor, operand);
             return InvokeArguments::InMemory([first, count]);
@@ -265,6 +261,7 @@ impl Operands for ValueOperands<'_> {
         }
         if self.scratch.leaders.get(next) == Some(&self.next) {
             self.reload_written(cursor);
+            self.store_for_loop(cursor, next, next);
         }
         self.jump(cursor, self.next, Needs::At(next));
     }
@@ -340,14 +337,13 @@ impl<'a> ValueOperands<'a> {
         chaos: &'a mut Chaos,
     ) -> ValueOperands<'a> {
         let next = Block::NONE;
-        let (observed, is_exposed, has_window) = (false, false, false);
+        let (is_exposed, has_window) = (false, false);
         let (has_site, may_be_unreached) = (false, false);
         let lacks_slow_path = None;
         ValueOperands {
             source,
             scratch,
             chaos,
-            observed,
             is_exposed,
             has_window,
             has_site,
@@ -359,8 +355,7 @@ impl<'a> ValueOperands<'a> {
 
     /// Prepares for the template of the next bytecode.
     pub(super) fn start_bytecode(&mut self) {
-        (self.observed, self.is_exposed) = (false, false);
-        (self.has_window, self.has_site) = (false, false);
+        (self.is_exposed, self.has_window, self.has_site) = (false, false, false);
         self.lacks_slow_path = None;
     }
 
@@ -381,11 +376,11 @@ impl<'a> ValueOperands<'a> {
         self.scratch.code.operand(at, operand)
     }
 
-    fn n_operands(&self, at: u32) -> u8 {
+    pub(super) fn n_operands(&self, at: u32) -> u8 {
         self.scratch.code.operands(at as usize).len() as u8
     }
 
-    fn operand_kind(&self, at: u32, operand: u8) -> OperandKind {
+    pub(super) fn operand_kind(&self, at: u32, operand: u8) -> OperandKind {
         self.source.opcodes[self.scratch.code.opcode(at as usize)].operands[operand as usize].kind
     }
 
@@ -399,6 +394,7 @@ impl<'a> ValueOperands<'a> {
     fn jump_to(&mut self, cursor: &mut Cursor<'_>, to: u32) {
         let leader = self.scratch.leaders[to as usize];
         self.guard_loop(cursor, cursor.at as usize + 1, to as usize);
+        self.store_for_loop(cursor, cursor.at as usize + 1, to as usize);
         self.jump(cursor, leader, Needs::At(to as usize));
     }
 
@@ -423,36 +419,10 @@ impl<'a> ValueOperands<'a> {
         cursor.bits_as(value, ty)
     }
 
-    fn slot_address(&mut self, cursor: &mut Cursor<'_>, register: u32) -> Node {
-        let frame = self.frame(cursor);
-        cursor.address(frame, register as u64 * SLOT_BYTES)
-    }
-
     /// The address of the function's frame.
     pub(super) fn frame(&mut self, cursor: &mut Cursor<'_>) -> Node {
         let op = if self.source.call_entry.is_some() { Op::FRAME } else { Op::LOCAL };
         self.scratch.registers.local(cursor.graph, op)
-    }
-
-    /// Stores a register's value in its slot, unless it is the initial value, which is there already.
-    fn flush(&mut self, cursor: &mut Cursor<'_>, register: u32) {
-        let value = self.scratch.registers.read(register);
-        if self.scratch.registers.is_initial(register, value) {
-            return;
-        }
-        // The whole slot is written, with zeros above a narrow value.
-        let value = if cursor.ty(value).bits() < 64 { cursor.widen(value) } else { value };
-        let address = self.slot_address(cursor, register);
-        cursor.store(address, value);
-    }
-
-    pub(super) fn flush_all(&mut self, cursor: &mut Cursor<'_>) {
-        for index in 0..self.scratch.flushes.len() {
-            let register = self.scratch.flushes[index];
-            if !self.is_in_window(cursor.at, register) {
-                self.flush(cursor, register);
-            }
-        }
     }
 
     /// Leaves compiled code with this status word. The registers that are needed where the interpreter resumes get their
@@ -468,20 +438,19 @@ impl<'a> ValueOperands<'a> {
         let start = cursor.graph.states.registers.len() as u32;
         let (frame, at) = self.scratch.code.plan.inlining.place(to as u32);
         let to = to & !(u32::MAX as u64) | at as u64;
-        let candidates = if self.observed { 0 } else { self.scratch.flushes.len() };
+        let candidates = if self.is_exposed { 0 } else { self.scratch.flushes.len() };
         for index in 0..candidates {
             let register = self.scratch.flushes[index];
             let is_needed = match needs {
                 Needs::At(at) => self.scratch.liveness.is_needed(register, at),
                 Needs::Within | Needs::All => true,
             };
-            if !is_needed || self.is_in_window(cursor.at, register) {
-                continue;
-            }
-            let value = self.scratch.registers.read(register);
-            if !self.scratch.registers.is_initial(register, value) {
+            let is_there = !is_needed
+                || self.scratch.registers.is_stored(register)
+                || self.is_in_window(cursor.at, register);
+            if !is_there {
                 cursor.graph.states.registers.push(StateRegister::plain(register));
-                values.push(value);
+                values.push(self.scratch.registers.read(register));
             }
         }
         self.save_inlined(cursor, frame, needs, &mut values);
@@ -499,95 +468,5 @@ impl<'a> ValueOperands<'a> {
             cursor.leave(op, Type::Void, &values, state);
         }
         self.scratch.saved = values;
-    }
-
-    fn reload(&mut self, cursor: &mut Cursor<'_>, register: u32) {
-        let ty = self.scratch.registers.home(register);
-        let address = self.slot_address(cursor, register);
-        let value = cursor.load(ty, address);
-        self.scratch.registers.write(register, value);
-    }
-
-    fn reload_all(&mut self, cursor: &mut Cursor<'_>) {
-        for register in 0..self.source.slots {
-            if self.scratch.registers.is_used(register) {
-                self.reload(cursor, register);
-            }
-        }
-    }
-
-    /// Prepares for a template that exposes slots on some paths only. Registers are reloaded after the template whichever
-    /// path was taken, so slots must be up to date on the other paths as well.
-    pub(super) fn store_shared(&mut self, cursor: &mut Cursor<'_>, template: &Template) {
-        if self.scratch.code.plan.observes(cursor.at as usize, template) {
-            self.observed = true;
-            self.flush_all(cursor);
-        } else if self.written_runs(cursor.at).next().is_some() {
-            self.hand_out(cursor);
-        }
-    }
-
-    /// Stores the registers of all runs that the template may expose for writing; from here on these registers are in their
-    /// slots. Only the first call stores them: afterwards the slots may have newer values.
-    fn hand_out(&mut self, cursor: &mut Cursor<'_>) {
-        if self.has_window || self.observed {
-            return;
-        }
-        for operand in 0..self.n_operands(cursor.at) {
-            if self.operand_kind(cursor.at, operand) == OperandKind::RegsMut {
-                self.flush_run(cursor, run_of(self.operand(cursor.at, operand)));
-            }
-        }
-        self.has_window = true;
-    }
-
-    /// Stores the registers of a run in their slots, except those that are there already.
-    fn flush_run(&mut self, cursor: &mut Cursor<'_>, run: Range<usize>) {
-        for register in run {
-            let register = register as u32;
-            let is_there = self.observed || self.is_in_window(cursor.at, register);
-            if !is_there && self.scratch.registers.is_dirty(register) {
-                self.flush(cursor, register);
-            }
-        }
-    }
-
-    /// Whether a register is in a run whose address the template has exposed for writing.
-    fn is_in_window(&self, at: u32, register: u32) -> bool {
-        self.has_window && self.written_runs(at).any(|run| run.contains(&(register as usize)))
-    }
-
-    /// The runs of registers that code outside the template may write while a bytecode executes.
-    fn written_runs(&self, at: u32) -> impl Iterator<Item = Range<usize>> + use<'_> {
-        let operands = self.source.opcodes[self.scratch.code.opcode(at as usize)].operands;
-        let raws = self.scratch.code.operands(at as usize);
-        let runs = core::iter::zip(operands, raws).filter(|(info, _)| info.kind == OperandKind::RegsMut);
-        runs.map(|(_, &raw)| run_of(raw))
-    }
-
-    /// After a template that exposed slots, reloads the registers from them.
-    pub(super) fn reload_observed(&mut self, cursor: &mut Cursor<'_>) {
-        if self.observed {
-            return self.reload_all(cursor);
-        }
-        self.reload_written(cursor);
-    }
-
-    /// Where control leaves a template in its middle, reloads the registers from slots that were exposed for writing. All others
-    /// have their values: a call that observes is followed by loads of its own.
-    pub(super) fn reload_written(&mut self, cursor: &mut Cursor<'_>) {
-        if self.is_exposed {
-            return self.reload_all(cursor);
-        }
-        if !self.has_window && !self.observed {
-            return;
-        }
-        for operand in 0..self.n_operands(cursor.at) {
-            if self.operand_kind(cursor.at, operand) == OperandKind::RegsMut {
-                for register in run_of(self.operand(cursor.at, operand)) {
-                    self.reload(cursor, register as u32);
-                }
-            }
-        }
     }
 }
