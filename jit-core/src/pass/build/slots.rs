@@ -22,7 +22,9 @@ impl ValueOperands<'_> {
 
     /// Stores a register's value in its slot, unless it is there.
     pub(super) fn store(&mut self, cursor: &mut Cursor<'_>, register: u32) {
-        if self.scratch.registers.is_stored(register) {
+        let registers = &self.scratch.registers;
+        // What nobody writes is always there, even if it is not known where nobody reads it.
+        if !registers.is_dirty(register) || registers.is_stored(register) {
             return;
         }
         let value = self.scratch.registers.read(register);
@@ -142,7 +144,7 @@ impl ValueOperands<'_> {
         for register in run {
             let register = register as u32;
             let is_there = self.is_exposed || self.is_in_window(cursor.at, register);
-            if !is_there && self.scratch.registers.is_dirty(register) {
+            if !is_there {
                 self.store(cursor, register);
             }
         }

@@ -100,8 +100,8 @@ impl Guards {
                     }
                     _ => (value, Node::NONE),
                 };
-                let is_there = is_outside(graph, flow, number, value);
-                if is_there && graph.as_const(value).is_none() && steps.take() {
+                let is_known = is_known_at(graph, flow, guard, value);
+                if is_known && graph.as_const(value).is_none() && steps.take() {
                     self.add(LoopCheck { value, kind, param, guard, next: NONE, is_dropped: false });
                     self.of_head[head.at()] = guard;
                     self.want(graph, flow, flow.rank[guard.at()], value, kind);
@@ -227,12 +227,13 @@ fn guard_of(graph: &Graph, flow: &FlowGraph, number: usize) -> Option<(Block, us
     }
 }
 
-/// Whether a value is computed in front of a loop.
-fn is_outside(graph: &Graph, flow: &FlowGraph, number: usize, value: Node) -> bool {
+/// Whether a value is known where a block ends, and so in front of the loop that it guards. Between a guard and its loop there may be
+/// loads.
+fn is_known_at(graph: &Graph, flow: &FlowGraph, guard: Block, value: Node) -> bool {
     let block = graph.node(value).block;
     block.is_some() && {
         let rank = flow.rank[block.at()];
-        rank != NONE && !flow.dominates(flow.loops[number].head, rank)
+        rank != NONE && flow.dominates(rank, flow.rank[guard.at()])
     }
 }
 
