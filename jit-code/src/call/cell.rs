@@ -167,7 +167,18 @@ impl CallCell {
     pub fn functions<'a>(stubs: &Stubs, cells: &'a [u64], table: u64) -> Linkage<'a> {
         let [set_tail_call, begin_tail_call, caught] =
             [stubs.set_tail_call, stubs.begin_tail_call, stubs.caught].map(|address| address.addr() as u64);
-        Linkage { cells, table, set_tail_call, begin_tail_call, caught, stop: None, fuel: None, show: None }
+        let pending = Some(Host::PENDING);
+        Linkage {
+            cells,
+            table,
+            set_tail_call,
+            begin_tail_call,
+            pending,
+            caught,
+            stop: None,
+            fuel: None,
+            show: None,
+        }
     }
 
     /// This function, as the optimizer needs it to compile it for calls with this many arguments; `unit` is the value of

@@ -15,8 +15,9 @@
 //!    another to the cell's `fallback`.
 //! 3. The callee returns an [`Outcome`] in two registers: the bits of the result and zero, or any value and a trap's
 //!    [code](azulejo_core::vocab::Trap::code).
-//! 4. A function that ends in a tail call announces it to the host ([`Host::begin_tail_call`]), drops its frame and jumps to
-//!    the stub that enters the pending function, as if its own caller had called that.
+//! 4. A function that ends in a tail call announces it to the host, by stores of its own if there are few arguments ([`Host::PENDING`]),
+//!    else by a call ([`Host::begin_tail_call`]). It drops its frame and jumps to the stub that enters the pending function, as if its
+//!    own caller had called that.
 //! 5. If compiled code exits before the function's end, the host's `resume` runs the function to its end, and its outcome is the
 //!    call's. If failures are noted, each function that fails on the way out calls the host's `note`.
 //!

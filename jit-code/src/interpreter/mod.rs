@@ -14,7 +14,7 @@
 mod around;
 mod opcodes;
 
-use crate::call::{MAX_REGISTER_ARGUMENTS, Stubs};
+use crate::call::{Host, MAX_REGISTER_ARGUMENTS, Stubs};
 use crate::emit::{Backend, Options, Set};
 use crate::status::{RawStatus, Status};
 use azulejo_core::error::Unsupported;
@@ -140,6 +140,7 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
             show: Template::any_takes_frames(B::templates()).then(ShowPlan::default),
             set_tail_call: set_tail_call.addr() as u64,
             begin_tail_call: begin_tail_call.addr() as u64,
+            pending: Some(Host::PENDING),
             caught: caught.addr() as u64,
             ..Linkage::default()
         }

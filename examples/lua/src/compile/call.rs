@@ -1,13 +1,24 @@
 //! Calls, and expressions with several values.
 
-use super::{Builder, NameKind, Watch};
+use super::{Builder, NameKind};
 use crate::run::bytecode::Op;
-use crate::run::draft::CALLEE;
 use crate::syntax::ast::{Expr, Line, Name, Suffix, SuffixKind};
 use azulejo::{Regs, Site};
 
 /// A register, and what is in it is called.
 pub(super) type Named = (u32, Option<(NameKind, Name)>);
+
+/// The arguments of a call, in registers.
+enum Given {
+    /// Three at most.
+    Few(Vec<u32>),
+    /// Any number, in a row behind the function.
+    Many {
+        call: Regs,
+        /// Whether the other results of the last call follow them.
+        has_more: bool,
+    },
+}
 
 impl Builder<'_> {
     /// Calls what is in a register; the first result is in `dst` then.
@@ -40,37 +51,38 @@ impl Builder<'_> {
 
     /// Makes a call with the object of a method in front of the arguments.
     fn call_with(&mut self, dst: u32, callee: Named, object: Option<u32>, arguments: &[Expr], line: Line) {
-        let count = arguments.len() + object.is_some() as usize;
-        let is_multiple = arguments.last().is_some_and(Expr::is_multiple);
-        if is_multiple || count > 3 {
-            let call = self.lay_out(callee.0, object, arguments);
-            let dst = dst.into();
-            self.line = line;
-            self.emit_call(
-                &callee,
-                match is_multiple {
-                    true => Op::CallWithResults { dst, call },
-                    false => Op::Call { dst, call },
-                },
-            );
-        } else {
-            let mut registers: Vec<u32> = object.into_iter().collect();
-            for argument in arguments {
-                registers.push(self.any(argument));
-            }
-            let (dst, function) = (dst.into(), callee.0.into());
-            self.line = line;
-            self.emit_call(
-                &callee,
-                match registers[..] {
-                    [] => Op::Call0 { dst, function },
-                    [a] => Op::Call1 { dst, function, a: a.into() },
-                    [a, b] => Op::Call2 { dst, function, a: a.into(), b: b.into() },
-                    [a, b, c] => Op::Call3 { dst, function, a: a.into(), b: b.into(), c: c.into() },
-                    _ => unreachable!("there are at most three"),
-                },
-            );
+        let given = self.put_arguments(callee.0, object, arguments);
+        self.line = line;
+        self.call_given(dst, &callee, &given);
+    }
+
+    /// Puts arguments into registers.
+    fn put_arguments(&mut self, callee: u32, object: Option<u32>, arguments: &[Expr]) -> Given {
+        let has_more = arguments.last().is_some_and(Expr::is_multiple);
+        if has_more || arguments.len() + object.is_some() as usize > 3 {
+            return Given::Many { call: self.lay_out(callee, object, arguments), has_more };
         }
+        let mut registers: Vec<u32> = object.into_iter().collect();
+        for argument in arguments {
+            registers.push(self.any(argument));
+        }
+        Given::Few(registers)
+    }
+
+    fn call_given(&mut self, dst: u32, callee: &Named, given: &Given) {
+        let (dst, function) = (dst.into(), callee.0.into());
+        let op = match given {
+            Given::Many { call, has_more: false } => Op::Call { dst, call: *call },
+            Given::Many { call, has_more: true } => Op::CallWithResults { dst, call: *call },
+            Given::Few(few) => match few[..] {
+                [] => Op::Call0 { dst, function },
+                [a] => Op::Call1 { dst, function, a: a.into() },
+                [a, b] => Op::Call2 { dst, function, a: a.into(), b: b.into() },
+                [a, b, c] => Op::Call3 { dst, function, a: a.into(), b: b.into(), c: c.into() },
+                _ => unreachable!("there are at most three"),
+            },
+        };
+        self.emit_call(callee, op);
     }
 
     /// Puts a function and its arguments into registers in a row. If the last argument has several values, its first is the last of them.
@@ -127,17 +139,23 @@ impl Builder<'_> {
                 }
                 _ => unreachable!("it is a call"),
             };
-            let call = builder.lay_out(callee, object, arguments);
-            let is_multiple = arguments.last().is_some_and(Expr::is_multiple);
+            let given = builder.put_arguments(callee, object, arguments);
+            let (dst, function) = (builder.take(1), callee.into());
             builder.line = last.line;
-            if builder.form.watch != Watch::Nothing {
-                return builder.watched_tail_call(&(callee, name), call, is_multiple);
-            }
-            builder.emit(match is_multiple {
-                true => Op::TailCallWithResults { call },
-                false => Op::TailCall { call },
+            builder.emit(match &given {
+                Given::Many { call, has_more: false } => Op::TailCall { call: *call },
+                Given::Many { call, has_more: true } => Op::TailCallWithResults { call: *call },
+                Given::Few(few) => match few[..] {
+                    [] => Op::TailCall0 { function },
+                    [a] => Op::TailCall1 { function, a: a.into() },
+                    [a, b] => Op::TailCall2 { function, a: a.into(), b: b.into() },
+                    [a, b, c] => Op::TailCall3 { function, a: a.into(), b: b.into(), c: c.into() },
+                    _ => unreachable!("there are at most three"),
+                },
             });
-            builder.name(CALLEE, name);
+            // It is no closure.
+            builder.call_given(dst, &(callee, name), &given);
+            builder.emit(Op::ReturnGiven { a: dst.into() });
         });
     }
 }

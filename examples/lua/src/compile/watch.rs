@@ -119,23 +119,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Ends the function with the result of a call. A function of Rust that is called still sees it.
-    pub(super) fn watched_tail_call(&mut self, callee: &Named, call: Regs, is_multiple: bool) {
-        let dst = self.take(1);
-        self.emit(match is_multiple {
-            true => Op::TailCallOfClosureWithResults { call },
-            false => Op::TailCallOfClosure { call },
-        });
-        self.emit_call(
-            callee,
-            match is_multiple {
-                true => Op::CallWithResults { dst: dst.into(), call },
-                false => Op::Call { dst: dst.into(), call },
-            },
-        );
-        self.emit(Op::ReturnGiven { a: dst.into() });
-    }
-
     fn look(&mut self, kind: u32, callee: u32) {
         let values = Regs { first: 0, count: self.free };
         self.append(Op::Look { values, kind: Imm(kind), callee: callee.into() });

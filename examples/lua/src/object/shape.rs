@@ -241,6 +241,12 @@ impl Shapes {
         Some(child)
     }
 
+    /// Whether tables of this shape may get more shapes, one for each metatable.
+    pub(crate) fn has_room_for_meta(&self, shape: ShapeRef) -> bool {
+        let n_known = shape.children.borrow().by_meta.len().max(self.root.children.borrow().by_meta.len());
+        n_known < MAX_CHILDREN && self.count.get() < MAX_SHAPES
+    }
+
     /// The shape of a table of this shape that gets a metatable, or loses it.
     pub fn with_meta(&self, shape: ShapeRef, meta: Meta) -> ShapeRef {
         if shape.meta == meta {

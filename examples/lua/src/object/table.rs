@@ -361,6 +361,19 @@ impl Heap {
         self.wrote(table);
     }
 
+    /// Gives a table a shape that knows its metatable, if shapes may be made for that. A table that is alone with its metatable
+    /// has none until somebody looks a field up by it.
+    pub(crate) fn know_metatable(&mut self, table: Gc<Table>) {
+        let shape = table.shape.get();
+        if shape.meta() == Meta::Some
+            && self.shapes.has_room_for_meta(shape)
+            && let Some(metatable) = table.metatable()
+        {
+            metatable.header.set(Table::METATABLE);
+            table.shape.set(self.shapes.with_meta(shape, Meta::Known(metatable)));
+        }
+    }
+
     /// Called when a table has changed.
     pub(crate) fn wrote(&mut self, table: Gc<Table>) {
         if table.header.color.get() == color::BLACK {

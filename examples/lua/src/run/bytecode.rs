@@ -419,17 +419,29 @@ pub(crate) enum Op {
         dst: Out<u64>,
         call: Regs,
     },
+    /// Ends the function with the call of a closure. If it is none that is called, this does nothing, and a call follows.
+    TailCall0 {
+        function: In<u64>,
+    },
+    TailCall1 {
+        function: In<u64>,
+        a: In<u64>,
+    },
+    TailCall2 {
+        function: In<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    TailCall3 {
+        function: In<u64>,
+        a: In<u64>,
+        b: In<u64>,
+        c: In<u64>,
+    },
     TailCall {
         call: Regs,
     },
     TailCallWithResults {
-        call: Regs,
-    },
-    /// As `TailCall` if it is a closure that is called; otherwise this does nothing.
-    TailCallOfClosure {
-        call: Regs,
-    },
-    TailCallOfClosureWithResults {
         call: Regs,
     },
     /// Makes results of the values of `...`, the first of which is in a register then.

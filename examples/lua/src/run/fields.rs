@@ -73,6 +73,7 @@ pub(crate) fn get_of_string(
 
 /// What a table inherits by metatables whose `__index` are tables.
 fn inherited(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<(FieldCase, Value)> {
+    vm.heap.know_metatable(table);
     let (shape, name) = (table.shape.get(), key.as_string()?);
     if shape.is_dictionary() || !matches!(shape.meta(), Meta::Known(_)) {
         return None;

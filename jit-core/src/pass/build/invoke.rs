@@ -36,6 +36,8 @@ pub struct Linkage<'a> {
     /// takes the call cell, the context, and the number of arguments, and returns the address at which the caller stores
     /// them.
     pub begin_tail_call: u64,
+    /// Where code notes a tail call with few arguments itself. If it is not known, `begin_tail_call` is called for them, too.
+    pub pending: Option<&'static PendingPlace>,
     /// The address of a native function that is told of a failure which goes no further. It takes the call cell of the function that
     /// failed, and the trap's code. It returns that code, or [`Trap::Ended`](crate::vocab::Trap)'s if the program is to end.
     pub caught: u64,
@@ -48,6 +50,25 @@ pub struct Linkage<'a> {
     /// How the function at hand shows its frame, if some template of its bytecode type passes the frames that are shown to a function.
     /// In stencils, and in code that interprets opcodes, only whether that is so counts.
     pub show: Option<ShowPlan>,
+}
+
+/// Where the function is noted that replaces the one which ends in a tail call. All are offsets in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct PendingPlace {
+    /// In a call cell: the address of the data that all functions share. The others are in that.
+    pub shared: u64,
+    /// The call cell.
+    pub cell: u64,
+    /// The context.
+    pub context: u64,
+    /// The number of arguments.
+    pub count: u64,
+    /// The address of the arguments.
+    pub args: u64,
+    /// Room for arguments.
+    pub room: u64,
+    /// How many of them there is room for.
+    pub most: usize,
 }
 
 /// The call cells of all functions, as compiled code accesses them.
@@ -86,9 +107,9 @@ pub(super) enum InvokeArguments<R> {
 impl Linkage<'_> {
     /// The fields that are the same for all engines of the process.
     pub fn of_process(&self) -> Linkage<'static> {
-        let Linkage { set_tail_call, begin_tail_call, caught, show, .. } = *self;
+        let Linkage { set_tail_call, begin_tail_call, pending, caught, show, .. } = *self;
         let show = show.map(|_| ShowPlan::default());
-        Linkage { set_tail_call, begin_tail_call, caught, show, ..Linkage::default() }
+        Linkage { set_tail_call, begin_tail_call, pending, caught, show, ..Linkage::default() }
     }
 }
 
@@ -164,21 +185,42 @@ impl<O: Operands> Linker<'_, O> {
     pub(super) fn tail(&mut self, function: Ref, args: Arguments) {
         let (context, callee, args) = self.prepare_invoke(function, args);
         let cell = self.cell(callee);
-        let Linkage { set_tail_call, begin_tail_call, .. } = *self.functions;
+        let Linkage { set_tail_call, begin_tail_call, pending, .. } = *self.functions;
         if let InvokeArguments::InMemory([first, count]) = args {
             let call = self.cursor.native_call(set_tail_call, &TYPES[..4], Type::Void);
             let sig = Sig { from: Type::Void, ty: Type::Void };
             self.cursor.push(Op::CALLV, sig, &[cell, context, first, count], call);
         } else {
-            let count = self.cursor.constant(Type::I64, args.len::<O>() as u64);
-            let call = self.cursor.native_call(begin_tail_call, &TYPES[..3], Type::I64);
-            let first = self.cursor.push(Op::CALL, WORD, &[cell, context, count], call);
+            let n_args = args.len::<O>();
+            let count = self.cursor.constant(Type::I64, n_args as u64);
+            let first = match pending.filter(|pending| n_args <= pending.most) {
+                Some(pending) => self.note_pending(pending, [cell, context, count]),
+                None => {
+                    let call = self.cursor.native_call(begin_tail_call, &TYPES[..3], Type::I64);
+                    self.cursor.push(Op::CALL, WORD, &[cell, context, count], call)
+                }
+            };
             self.each_argument(&args, |linker, index, bits| {
                 let address = linker.cursor.address(first, index as u64 * SLOT_BYTES);
                 linker.cursor.store(address, bits);
             });
         }
         self.cursor.leave(Op::TAILED, Type::Void, &[], 0);
+    }
+
+    /// Notes a tail call, but for its arguments; returns the address to store them at.
+    fn note_pending(&mut self, pending: &PendingPlace, [cell, context, count]: [Node; 3]) -> Node {
+        let cursor = &mut self.cursor;
+        let place = cursor.address(cell, pending.shared);
+        let shared = cursor.load(Type::I64, place);
+        let room = cursor.address(shared, pending.room);
+        let noted =
+            [(pending.cell, cell), (pending.context, context), (pending.count, count), (pending.args, room)];
+        for (offset, value) in noted {
+            let place = cursor.address(shared, offset);
+            cursor.store(place, value);
+        }
+        room
     }
 
     fn prepare_invoke(

@@ -51,7 +51,7 @@ mod values;
 pub use call_entry::CallEntry;
 pub use inline::{KnownCallee, callees, may_be_inlined};
 pub use interpreted::{InterpretRequest, interpreted};
-pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS};
+pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS, PendingPlace};
 pub use roots::{Roots, roots};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 
