@@ -13,7 +13,7 @@ use crate::field::Field;
 use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Source};
 use azulejo_core::ir::index::Node;
-use azulejo_core::ir::stencil::{HoleSource, HoleValue, HoleValues, REACH, ROUNDS, Range, placeholder};
+use azulejo_core::ir::stencil::{HoleSource, HoleValue, HoleValues, REACH, ROUNDS, Range};
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::build::{StencilFacts, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
@@ -218,6 +218,10 @@ impl<M: Backend> Scratch<M> {
         let Scratch { values, tiles, assignment, .. } = self;
         tiles.clone_from(&compilation.tiles);
         assignment.clone_from(&compilation.assignment);
+        if round == 0 {
+            // The passes have seen this round's.
+            return;
+        }
         for imm in &mut tiles.imms {
             *imm = values.in_round(*imm, round);
         }
@@ -240,23 +244,24 @@ impl<M: Backend> Scratch<M> {
         let mut at = 0;
         let mut before = None;
         while at < end {
+            // Placeholders differ in the first unit of each field that holds one, so a hole is only where the code differs.
+            let end_of_unit = (at + unit).min(end);
+            if others.iter().all(|other| other[at..end_of_unit] == first[at..end_of_unit]) {
+                at = end_of_unit;
+                continue;
+            }
             let holds = |(start, form, ..): &Unresolved<M>| {
                 (*start..*start + form.field().bytes as u32).contains(&(at as u32))
             };
-            let found = (!distances.iter().any(holds)).then(|| self.hole(at, sums, before)).flatten();
-            if let Some((number, add, field)) = found {
-                let (part, start) = place(&self.rounds[0], at as u32);
-                let HoleValue { source, scale, .. } = self.values.list()[number];
-                holes.push(Hole { part, at: start, source, scale, add, field });
-                at += field.bytes as usize;
-                before = Some((number, add));
-                continue;
-            }
-            let end_of_unit = (at + unit).min(end);
-            if others.iter().any(|other| other[at..end_of_unit] != first[at..end_of_unit]) {
+            if distances.iter().any(holds) {
                 return None;
             }
-            at = end_of_unit;
+            let (number, add, field) = self.hole(at, sums, before)?;
+            let (part, start) = place(&self.rounds[0], at as u32);
+            let HoleValue { source, scale, .. } = self.values.list()[number];
+            holes.push(Hole { part, at: start, source, scale, add, field });
+            at += field.bytes as usize;
+            before = Some((number, add));
         }
         // Constants behind the code cannot have holes.
         let is_same = others.iter().all(|other| other[end..] == first[end..]);
@@ -297,7 +302,7 @@ impl<M: Backend> Scratch<M> {
         suits(field, range)
             && same(|round| self.field(at, field, round).map(|(_, around)| around)).is_some()
             && (0..ROUNDS).all(|round| {
-                let sum = placeholder(number, range, round).wrapping_add(add);
+                let sum = self.values.in_hole(number, round).wrapping_add(add);
                 self.field(at, field, round).is_some_and(|(found, _)| part(found) == part(sum))
             })
     }
@@ -320,7 +325,7 @@ impl<M: Backend> Scratch<M> {
         same(|round| {
             let (found, _) = self.field(at, field, round).filter(|(_, found)| *found == around)?;
             // Compares only the bits that the field holds.
-            let add = found.wrapping_sub(placeholder(number, range, round)) << unused >> unused;
+            let add = found.wrapping_sub(self.values.in_hole(number, round)) << unused >> unused;
             reach.contains(&add).then_some(add)
         })
     }

@@ -94,6 +94,8 @@ pub const fn placeholder(number: usize, range: Range, round: usize) -> i64 {
 #[derive(Clone, Debug, Default)]
 pub struct HoleValues {
     list: Vec<HoleValue>,
+    /// The placeholders of each hole, by round.
+    placeholders: Vec<[i64; ROUNDS]>,
     is_full: bool,
 }
 
@@ -101,6 +103,7 @@ impl HoleValues {
     /// Removes all holes.
     pub fn clear(&mut self) {
         self.list.clear();
+        self.placeholders.clear();
         self.is_full = false;
     }
 
@@ -121,14 +124,21 @@ impl HoleValues {
         self.is_full |= number == MAX_HOLES;
         if known.is_none() && !self.is_full {
             self.list.push(value);
+            let in_round = |round| placeholder(number, value.range, round);
+            self.placeholders.push(core::array::from_fn(in_round));
         }
         placeholder(number.min(MAX_HOLES - 1), value.range, 0)
     }
 
+    /// The placeholder of a hole, by number, in a round.
+    pub fn in_hole(&self, number: usize, round: usize) -> i64 {
+        self.placeholders[number][round]
+    }
+
     /// Finds the hole that a number refers to. Returns the hole's number and the offset from its placeholder.
     pub fn find(&self, value: i64) -> Option<(usize, i64)> {
-        self.list.iter().enumerate().find_map(|(number, hole)| {
-            let distance = value.wrapping_sub(placeholder(number, hole.range, 0));
+        self.placeholders.iter().enumerate().find_map(|(number, [first, ..])| {
+            let distance = value.wrapping_sub(*first);
             (-REACH..REACH).contains(&distance).then_some((number, distance))
         })
     }
@@ -137,7 +147,7 @@ impl HoleValues {
     pub fn in_round(&self, value: i64, round: usize) -> i64 {
         let other = |value| {
             let (number, distance) = self.find(value)?;
-            Some(placeholder(number, self.list[number].range, round) + distance)
+            Some(self.in_hole(number, round) + distance)
         };
         // An instruction may hold a constant of 32 bits zero-extended.
         let held = u32::try_from(value).ok();

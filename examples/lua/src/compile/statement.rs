@@ -185,6 +185,11 @@ impl Builder<'_> {
             });
         });
         self.land([to_next]);
+        if count == 2 {
+            let [function, state] = [control, control + 1].map(Into::into);
+            let (control, index, value) = ((control + 2).into(), first.into(), (first + 1).into());
+            self.emit_at(*line, Op::ForEachIndex { function, state, control, index, value, to: top });
+        }
         self.emit_at(
             *line,
             Op::ForEach {

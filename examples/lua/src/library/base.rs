@@ -271,13 +271,10 @@ fn each_index(vm: &mut Vm, _: &Frames<'_>, args: &[Value]) -> Result<Value> {
 
 fn ipairs(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     table(vm, frames, args, 0)?;
-    let each = match vm.each_index {
-        Some(each) => each,
-        None => *vm.each_index.insert(Value::NIL),
-    };
-    let each = if each.is_nil() { vm.native_function("?", each_index, &[]) } else { each };
-    vm.each_index = Some(each);
-    Ok(vm.give(&[each, args[0], Value::number(0.0)]))
+    if vm.each_index == Value::ABSENT {
+        vm.each_index = vm.native_function("?", each_index, &[]);
+    }
+    Ok(vm.give(&[vm.each_index, args[0], Value::number(0.0)]))
 }
 
 fn pairs(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {

@@ -19,17 +19,20 @@ pub(crate) struct FieldCase {
     pub shape: u64,
     /// The offset of the field among the slots.
     pub offset: u32,
-    /// One of [`OWN`] to [`ADDED`].
+    /// One of [`OWN`] to [`ADDED_OR_META`].
     pub kind: u32,
     /// The table that has the field, if it is inherited; the next shape, if it is added.
     pub other: u64,
-    /// The heap's epoch in which this is true, if the field is inherited or absent in spite of a metatable.
+    /// The heap's epoch in which this is true, if it depends on what metatables say; [`NEVER`] if they say something else.
     pub epoch: u64,
 }
 
+/// The heap has never been in this epoch.
+pub(crate) const NEVER: u64 = u64::MAX;
+
 /// The table has the field, and no metatable.
 pub(crate) const OWN: u32 = 0;
-/// The table has the field, and a metatable, which is asked if the value is nil.
+/// The table has the field, and a metatable, which is asked if the value is nil. In the epoch it has nothing to say.
 pub(crate) const OWN_OR_META: u32 = 1;
 /// Another table has the field, from which the table inherits.
 pub(crate) const INHERITED: u32 = 2;
@@ -39,6 +42,8 @@ pub(crate) const NOWHERE: u32 = 3;
 pub(crate) const NOT_INHERITED: u32 = 4;
 /// The field is the next that the table gets.
 pub(crate) const ADDED: u32 = 5;
+/// The same, if the metatable says nothing else.
+pub(crate) const ADDED_OR_META: u32 = 6;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 #[bytecode(context = Vm)]
@@ -378,6 +383,16 @@ pub(crate) enum Op {
         index: InOut<u64>,
         limit: In<u64>,
         step: Imm<f64>,
+        to: Label,
+    },
+    /// One iteration of a loop by `ipairs`, if it is one, and the next element is in the table's array. Otherwise this does nothing, and
+    /// `ForEach` follows.
+    ForEachIndex {
+        function: In<u64>,
+        state: In<u64>,
+        control: InOut<u64>,
+        index: Out<u64>,
+        value: Out<u64>,
         to: Label,
     },
     /// One iteration of a loop by an iterator: its function, its state, and what controls it. Goes on if the first variable is not

@@ -4,7 +4,9 @@ use crate::object::heap::Gc;
 use crate::object::shape::{Meta, ShapeRef};
 use crate::object::table::Table;
 use crate::object::value::{ABSENT, NIL, Type, Value};
-use crate::run::bytecode::{ADDED, FieldCase, INHERITED, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META};
+use crate::run::bytecode::{
+    ADDED, ADDED_OR_META, FieldCase, INHERITED, NEVER, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META,
+};
 use crate::run::error::{Attempt, Result};
 use crate::run::vm::Vm;
 use azulejo::{Cases, Frames};
@@ -37,11 +39,15 @@ pub(crate) fn get_field(
 ) -> Result<u64> {
     let (object, key) = (Value(object), Value(key));
     let Some(table) = object.as_table() else { return get_index(vm, frames, object.0, key.0) };
-    if let Some(case) = found(table, key, vm.heap.epoch) {
-        learn(cases, case);
-        if case.kind != OWN_OR_META {
-            return Ok(table.get(key).0);
+    vm.heap.know_metatable(table);
+    if let Some(case) = found(table, key, NEVER) {
+        let value = table.get(key);
+        if case.kind != OWN_OR_META || !value.is_nil() {
+            learn(cases, case);
+            return Ok(value.0);
         }
+        let is_nowhere = inherited(vm, table, key).is_some_and(|(case, _)| case.kind == NOT_INHERITED);
+        learn(cases, FieldCase { epoch: if is_nowhere { vm.heap.epoch } else { NEVER }, ..case });
     } else if let Some((case, value)) = inherited(vm, table, key) {
         learn(cases, case);
         return Ok(value.0);
@@ -73,7 +79,6 @@ pub(crate) fn get_of_string(
 
 /// What a table inherits by metatables whose `__index` are tables.
 fn inherited(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<(FieldCase, Value)> {
-    vm.heap.know_metatable(table);
     let (shape, name) = (table.shape.get(), key.as_string()?);
     if shape.is_dictionary() || !matches!(shape.meta(), Meta::Known(_)) {
         return None;
@@ -226,6 +231,7 @@ pub(crate) fn set_field(
     cases: Cases<'_, FieldCase>,
 ) -> Result<u64> {
     let Some(table) = Value(object).as_table() else { return set_index(vm, frames, object, key, value) };
+    vm.heap.know_metatable(table);
     let before = table.shape.get();
     // A metamethod may let the collector work.
     let kept = vm.roots.len();
@@ -233,7 +239,7 @@ pub(crate) fn set_field(
     let set = set_index(vm, frames, object, key, value);
     vm.roots.truncate(kept);
     let set = set?;
-    learn_set((table, Value(key)), before, table.shape.get(), cases);
+    learn_set(vm, (table, Value(key)), before, cases);
     Ok(set)
 }
 
@@ -243,26 +249,31 @@ fn grown(vm: &mut Vm, frames: &Frames<'_>) -> Result<()> {
 }
 
 /// Adds what a site may know of a field that was set.
-fn learn_set(
-    (table, key): (Gc<Table>, Value),
-    before: ShapeRef,
-    after: ShapeRef,
-    cases: Cases<'_, FieldCase>,
-) {
+fn learn_set(vm: &Vm, (table, key): (Gc<Table>, Value), before: ShapeRef, cases: Cases<'_, FieldCase>) {
+    let after = table.shape.get();
     let name = key.as_string().expect("fields have names");
     // What begins like this may be a metamethod: somebody has to look.
     if name.bytes().starts_with(b"__") || table.header().has(Table::PROTOTYPE) {
         return;
     }
     let case = FieldCase { shape: before.address(), offset: 0, kind: OWN, other: 0, epoch: 0 };
+    // A metatable that others look at counts its changes as an epoch's.
+    let is_quiet = |meta: Gc<Table>| {
+        meta.header().set(Table::PROTOTYPE);
+        meta.get_string(vm.names.new_index).is_nil()
+    };
+    let epoch = match before.meta() {
+        Meta::Known(meta) if is_quiet(meta) => vm.heap.epoch,
+        _ => NEVER,
+    };
+    let is_added = !after.is_dictionary() && after.count() == before.count() + 1;
+    let added = FieldCase { offset: 8 * before.count(), other: after.address(), ..case };
     match (before.slot(name), before.meta()) {
         (Some(slot), Meta::None) => learn(cases, FieldCase { offset: 8 * slot, ..case }),
-        (Some(slot), _) => learn(cases, FieldCase { offset: 8 * slot, kind: OWN_OR_META, ..case }),
-        (None, Meta::None) if !after.is_dictionary() && after.count() == before.count() + 1 => {
-            learn(
-                cases,
-                FieldCase { offset: 8 * before.count(), kind: ADDED, other: after.address(), ..case },
-            );
+        (Some(slot), _) => learn(cases, FieldCase { offset: 8 * slot, kind: OWN_OR_META, epoch, ..case }),
+        (None, Meta::None) if is_added => learn(cases, FieldCase { kind: ADDED, ..added }),
+        (None, Meta::Known(_)) if is_added && epoch != NEVER => {
+            learn(cases, FieldCase { kind: ADDED_OR_META, epoch, ..added });
         }
         _ => {}
     }

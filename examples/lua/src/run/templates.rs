@@ -2,7 +2,7 @@
 //!
 //! What is not quick is a function of Rust in `slow`. The rows read objects only where a check of their kind has succeeded.
 
-use super::bytecode::{ADDED, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META, Op};
+use super::bytecode::{ADDED, ADDED_OR_META, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META, Op};
 use super::slow::*;
 use super::vm::Vm;
 use crate::object::function::{Closure, Definition, VarCell};
@@ -35,6 +35,7 @@ const RESULT_COUNT: usize = offset_of!(Vm, n_results);
 const METHOD: usize = offset_of!(Vm, method);
 const OPERANDS: usize = offset_of!(Vm, operands);
 const SECOND_OPERAND: usize = OPERANDS + size_of::<Value>();
+const EACH_INDEX: usize = offset_of!(Vm, each_index);
 const EPOCH: usize = offset_of!(Vm, heap.epoch);
 const DEBT: usize = offset_of!(Vm, heap.collector.debt);
 const ARGUMENTS: usize = offset_of!(Vm, arguments);
@@ -227,7 +228,9 @@ template! {
                 (ifv (eq (case kind) &OWN) (set $dst (load (^slot $of) u64))
                     (ifv (eq (case kind) &INHERITED)
                         (ifv (^is_current) (^found (load (^slot (case other)) u64) (branch (label slowly))) (branch (label slowly)))
-                        (ifv (eq (case kind) &OWN_OR_META) (^found (load (^slot $of) u64) (branch (label slowly)))
+                        (ifv (eq (case kind) &OWN_OR_META)
+                            (letv: (($found (load (^slot $of) u64)))
+                                (ifv (any (ne $found &NIL) (^is_current)) (set $dst $found) (branch (label slowly))))
                             (ifv (any (eq (case kind) &NOWHERE) (^is_current)) (set $dst &NIL) (branch (label slowly))))))
                 (branch (label slowly)))
             (,otherwise ,object (branch (label slowly))))
@@ -247,12 +250,14 @@ template! {
         (asv (($of table ,object))
             (cachedv $cache FieldCase (^is_of $of)
                 (ifv (eq (case kind) &OWN) (^store $of)
-                    (ifv (eq (case kind) &ADDED)
+                    (ifv (any (eq (case kind) &ADDED) (all (eq (case kind) &ADDED_OR_META) (^is_current)))
                         (ifv (all (ult (ucast (case offset) u64) (shl (ucast (load (addr $of &LEN) u32) u64) 3))
                                 (zr (and (load (addr $of &FLAGS) u16) &PROTOTYPE_FLAG)))
                             (dov (^store $of) (store (addr $of &SHAPE) (case other) u64))
                             (branch (label slowly)))
-                        (ifv (ne (load (^slot $of) u64) &NIL) (^store $of) (branch (label slowly)))))
+                        (ifv (all (eq (case kind) &OWN_OR_META) (any (ne (load (^slot $of) u64) &NIL) (^is_current)))
+                            (^store $of)
+                            (branch (label slowly)))))
                 (branch (label slowly)))
             (branch (label slowly)))
         (branch (label done))
@@ -384,6 +389,15 @@ template! {
     Op::ReturnResults => unsafe (return (call put_more_results
         (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
     Op::ReturnGiven => (return $a)
+    Op::ForEachIndex! => unsafe (when (eq $function (load (addr (tc) &EACH_INDEX) u64))
+        (asv (($of table $state) ($before number $control))
+            (letv: (($at (ftos_least $before i64)))
+                (when (all (eq (stof $at f64) $before) (ult $at (ucast (load (addr $of &ARRAY_LEN) u32) u64)))
+                    (letv: (($element (load (idx (load (addr $of &ARRAY) ptr) $at 8) u64)))
+                        (when (ne $element &NIL)
+                            (letv: (($next (box number (stof (add $at 1) f64))))
+                                (dov (set $control $next) (set $index $next) (set $value $element) (branch $to)))))))
+            (discard $state)))
     macro ^loop_control (,at) (load (addr (window $control) ,at) u64)
     macro ^first_variable () (load (window $variables) u64)
     Op::ForEach => unsafe (letv: (($function (^loop_control 0)))

@@ -66,9 +66,10 @@ pub struct Vm {
     pub(crate) operands: [Value; 2],
     /// The function of Rust that runs; null if there is none.
     pub(crate) running: *const Activation,
-    /// The function `next`, and that of `ipairs`.
+    /// The function `next`.
     pub(crate) next: Option<Value>,
-    pub(crate) each_index: Option<Value>,
+    /// The function that `ipairs` gives, [`Value::ABSENT`] if it has not been called.
+    pub(crate) each_index: Value,
     pub(crate) hooks: Hooks,
     /// What `debug.getregistry` gives.
     pub(crate) registry: Option<Gc<Table>>,
@@ -219,7 +220,7 @@ impl Vm {
             operands: [Value::NIL; 2],
             running: std::ptr::null(),
             next: None,
-            each_index: None,
+            each_index: Value::ABSENT,
             package: None,
             registry: None,
             hooks: Hooks::default(),
@@ -444,7 +445,7 @@ impl Trace for Roots<'_> {
             .flatten()
             .chain(vm.handlers.iter().flatten())
             .chain(&vm.next)
-            .chain(&vm.each_index)
+            .chain([&vm.each_index])
             .for_each(|value| marker.value(*value));
         vm.handles.borrow().values.iter().for_each(|value| marker.value(*value));
         vm.metatables.iter().flatten().for_each(|table| marker.object(table.header()));

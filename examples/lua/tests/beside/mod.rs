@@ -22,7 +22,7 @@ pub(crate) const TIERS: [&str; 5] =
     ["interpreter-in-rust", "interpreter", "baseline", "optimizer", "climbing"];
 
 /// A program that runs for longer has failed.
-pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// A program that prints more than this many bytes is not read to its end.
 const MOST: u64 = 1 << 24;
