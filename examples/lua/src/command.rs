@@ -7,6 +7,7 @@ use crate::library::{read_file, with_traceback};
 use crate::lines::{Lines, Typed};
 use crate::object::value::{FUNCTION, Value};
 use crate::run::error::Thrown;
+use crate::run::settings::Settings;
 use crate::run::vm::{Tiers, Vm};
 use azulejo::Frames;
 use std::ffi::OsString;
@@ -118,7 +119,8 @@ fn tiers(name: &[u8]) -> Result<Tiers, String> {
 
 /// Does what the command line says.
 pub fn run(options: &Options) -> ExitCode {
-    let lua = Lua::with_tiers(options.tiers, Vm::open);
+    let settings = Settings { tiers: options.tiers, ..Settings::default() };
+    let lua = Lua::with_settings(&settings, Vm::open);
     lua.with(|vm, _| vm.run_command(options))
 }
 
@@ -278,7 +280,8 @@ impl Vm {
         self.handlers.clear();
         match first {
             Ok(first) => Ok(self.all_results(first)),
-            Err(Thrown) => Err(self.error),
+            Err(Thrown::Error) => Err(self.error),
+            Err(Thrown::Ended) => Err(self.text(self.ending.text())),
         }
     }
 }
