@@ -18,12 +18,16 @@ impl Vm {
 
     /// Compiles source text.
     pub(super) fn load_text(&mut self, source: &[u8], chunk: &[u8]) -> Result<Gc<Closure>, SyntaxError> {
+        let start = self.clocks.begin();
         let tree = syntax::parse(source)?;
+        self.clocks.read(start);
+        let start = self.clocks.begin();
         let form = self.form_of(source);
         let draft = compile(&mut self.heap, &tree, form).map_err(|TooComplex { line }| {
             SyntaxError::of_whole("function or expression too complex".into(), line)
         })?;
         let definition = self.define(draft, &Rc::from(chunk), &Rc::from(source));
+        self.clocks.compiled(start);
         Ok(self.heap.closure(definition, self.globals(), &[]))
     }
 

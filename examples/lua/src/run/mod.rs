@@ -2,6 +2,7 @@
 
 pub(crate) mod bytecode;
 mod calls;
+pub(crate) mod clocks;
 mod coroutine;
 pub(crate) mod draft;
 pub(crate) mod error;
@@ -15,5 +16,7 @@ mod memory_tests;
 mod operators;
 pub(crate) mod settings;
 pub(crate) mod slow;
+mod stopped;
 mod templates;
+pub(crate) mod title;
 pub mod vm;

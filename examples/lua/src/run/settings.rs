@@ -18,7 +18,7 @@ pub(crate) struct Settings {
     pub(crate) fuel: Option<u64>,
     /// Whether it is known where the program is when it is stopped.
     pub(crate) backtraces: bool,
-    /// Whether the compilers measure their time.
+    /// Whether the compilers and the collector measure their time.
     pub(crate) times: bool,
 }
 

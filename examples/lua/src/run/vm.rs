@@ -8,6 +8,7 @@ use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
 use crate::object::value::{ABSENT, FUNCTION, NIL, USERDATA, Value};
 use crate::run::bytecode::Op;
+use crate::run::clocks::Clocks;
 use crate::run::error::{Ending, Thrown};
 use crate::run::levels::Activation;
 use crate::run::library_state::LibraryState;
@@ -16,7 +17,7 @@ use crate::run::slow::Hooks;
 use crate::syntax::ast::{FunctionText, Line};
 use crate::syntax::{self};
 use azulejo::prelude::*;
-use azulejo::{Code, Frames, FunctionId, Surplus};
+use azulejo::{BacktraceFrame, Code, Frames, FunctionId, Surplus};
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -56,6 +57,8 @@ pub struct Vm {
     pub(crate) error: Value,
     /// Why the program has ended, if it was stopped.
     pub(crate) ending: Ending,
+    /// Where it was then, the innermost function first; nothing if backtraces were not asked for.
+    pub(crate) stopped_at: Vec<BacktraceFrame>,
     /// Whether a call that is protected has failed, and has not ended.
     pub(crate) has_caught: bool,
     /// What handles the errors of each call that is protected, the innermost last.
@@ -98,6 +101,7 @@ pub struct Vm {
     /// The metatables of types of Rust.
     pub(crate) rust_types: HashMap<TypeId, Gc<Table>>,
     pub(crate) library: LibraryState,
+    pub(crate) clocks: Clocks,
 }
 
 /// Names that the language knows.
@@ -206,6 +210,7 @@ impl Vm {
             gathered: vec![Value::NIL; 64],
             error: Value::NIL,
             ending: Ending::Interrupted,
+            stopped_at: Vec::new(),
             has_caught: false,
             handlers: Vec::new(),
             threads: Vec::new(),
@@ -230,6 +235,7 @@ impl Vm {
             owner: Weak::<()>::new(),
             rust_types: HashMap::new(),
             library,
+            clocks: Clocks::new(settings.times),
         };
         vm.arguments = vm.gathered.as_mut_ptr();
         vm
@@ -401,6 +407,7 @@ impl Vm {
             error => return Failure::Engine(error),
         };
         self.ending = ending;
+        self.stopped_at.extend(self.engine.backtrace().frames);
         Failure::Thrown(Thrown::Ended)
     }
 
@@ -470,8 +477,11 @@ impl Vm {
     /// Lets the collector work; what frames have stays.
     pub(crate) fn collect(&mut self, frames: &Frames<'_>, all: bool) {
         self.with_roots(frames, |heap, roots| match all {
-            true => heap.collect(roots),
-            false => drop(heap.step(roots)),
+            true => {
+                heap.collect(roots);
+                true
+            }
+            false => heap.step(roots),
         });
     }
 
@@ -505,13 +515,16 @@ impl Vm {
         self.with_roots(frames, |heap, roots| heap.step_for(bytes, roots))
     }
 
-    fn with_roots<T>(&mut self, frames: &Frames<'_>, work: impl FnOnce(&mut Heap, &Roots<'_>) -> T) -> T {
+    /// Lets the collector work; returns whether a cycle has ended.
+    fn with_roots(&mut self, frames: &Frames<'_>, work: impl FnOnce(&mut Heap, &Roots<'_>) -> bool) -> bool {
+        let (start, bytes) = (self.clocks.begin(), self.heap.bytes());
         // The heap is apart from the roots meanwhile.
         let mut heap = std::mem::replace(&mut self.heap, Heap::vacant());
-        let result = work(&mut heap, &Roots { vm: self, frames: Some(frames) });
+        let has_ended_cycle = work(&mut heap, &Roots { vm: self, frames: Some(frames) });
         self.heap = heap;
         self.forget_gone();
-        result
+        self.clocks.collected(start, bytes, has_ended_cycle);
+        has_ended_cycle
     }
 
     /// Runs the finalizers of what the collector has found.
