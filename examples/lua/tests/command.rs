@@ -137,3 +137,100 @@ fn statistics_say_what_the_compilers_and_the_collector_did() {
     assert!(count("heap", 0) > 10_000 && count("heap", 0) <= count("heap", 4), "{said}");
     assert!(said.contains("functions  "), "{said}");
 }
+
+/// Runs a script with a profile; gives what was said, and the folded stacks.
+fn profiled(script: &str, text_of_script: &str, tier: &str) -> (String, Vec<(Vec<String>, u64)>) {
+    let mut command = command(script, text_of_script);
+    let stacks = format!("{script}.{tier}.folded");
+    command.args(["--tier", tier, &format!("--profile={stacks}"), script]);
+    let output = command.stdin(Stdio::null()).output().expect("it runs");
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{tier}: {said}");
+    let stacks = fs::read_to_string(folder().join(stacks)).expect("the stacks are written");
+    let stack = |line: &str| {
+        let (stack, count) = line.rsplit_once(' ').expect("there is a count");
+        (stack.split(';').map(String::from).collect(), count.parse().expect("it is a number"))
+    };
+    (said, stacks.lines().map(stack).collect())
+}
+
+#[test]
+fn a_profile_finds_functions_and_lines_in_every_tier() {
+    let script = "local function hot(n)\n  local s = 0\n  for i = 1, n do s = s + i % 7 end\n  return s\nend\n\
+                  local cold = function() return hot(10) end\n\
+                  local function outer()\n  local stop = os.clock() + 0.15\n\
+                  while os.clock() < stop do hot(50000) cold() end\nend\n\
+                  coroutine.wrap(function() outer() end)()\npcall(outer)\n";
+    for tier in TIERS {
+        let (said, stacks) = profiled("hot.lua", script, tier);
+        let all: u64 = stacks.iter().map(|(_, count)| count).sum();
+        assert!(all >= 50, "{tier}: {said}");
+        assert!(said.starts_with(&format!("profile    {all} samples, 1ms each\n")), "{tier}: {said}");
+        let hot = |stack: &[String]| stack.len() > 2 && stack[stack.len() - 2] == "hot (hot.lua:1)";
+        let in_hot: u64 = stacks.iter().filter(|(stack, _)| hot(stack)).map(|(_, count)| count).sum();
+        assert!(in_hot * 3 > all, "{tier}: {said}");
+        for (stack, _) in &stacks {
+            assert!(
+                stack[0] == "main chunk (hot.lua)"
+                    && stack.last().is_some_and(|line| line.starts_with("hot.lua:"))
+            );
+        }
+        // The table has the same: the hottest function first, and the source of lines.
+        let rows: Vec<&str> = said.lines().filter(|line| line.ends_with("hot (hot.lua:1)")).collect();
+        let itself = rows.first().and_then(|row| row.split_whitespace().next()).map(str::parse::<u64>);
+        assert_eq!(itself, Some(Ok(in_hot)), "{tier}: {said}");
+        assert!(said.contains("hot.lua:3  for i = 1, n do s = s + i % 7 end\n"), "{tier}: {said}");
+        let ways: [&[&str]; 2] = [
+            &["main chunk (hot.lua)", "function (hot.lua:11)", "outer (hot.lua:7)", "hot (hot.lua:1)"],
+            &["main chunk (hot.lua)", "outer (hot.lua:7)", "hot (hot.lua:1)"],
+        ];
+        for way in ways {
+            assert!(stacks.iter().any(|(stack, _)| starts_with(stack, way)), "{tier}: {way:?}: {stacks:?}");
+        }
+    }
+}
+
+fn starts_with(stack: &[String], start: &[&str]) -> bool {
+    stack.len() > start.len() && stack.iter().zip(start).all(|(a, b)| a == b)
+}
+
+#[test]
+fn time_in_functions_of_rust_is_that_of_the_line_that_calls_them() {
+    let script =
+        "local t = {}\nfor i = 1, 200 do\n  t[i] = ('x'):rep(100000):gsub('x', 'yy')\nend\nlocal n = #t\n";
+    let (said, stacks) = profiled("native.lua", script, "climbing");
+    let all: u64 = stacks.iter().map(|(_, count)| count).sum();
+    let at = |line: &str| -> u64 {
+        let ends = |stack: &&(Vec<String>, u64)| stack.0.last().is_some_and(|last| last == line);
+        stacks.iter().filter(ends).map(|(_, count)| count).sum()
+    };
+    assert!(all >= 20 && at("native.lua:3") * 10 > all * 8, "{said}");
+}
+
+#[test]
+fn a_script_does_the_same_while_it_is_profiled() {
+    // Calls, results and jumps of all kinds, with samples around them.
+    let script = "local log = {}\nlocal function say(...) log[#log + 1] = table.concat({ ... }, ' ') return ... end\n\
+        local function many(...) return select('#', ...), ... end\n\
+        for i = 1, 300 do\n\
+          local a, b, c = many(say(i, i + 1))\n  say(a, b, c, (many()))\n\
+          local t = { many(say(i)) }\n  say(#t, many(many(3)))\n\
+          local n = i % 5\n  while n > 0 do n = n - 1 if n == 2 then break end end\n  repeat n = n + 1 until n >= 3\n\
+          for k, v in pairs({ i, i + 1 }) do say(k, v) end\n  for k = 10, 1, -3 do n = n + k end\n\
+          local ok, why = pcall(function() if i % 3 == 0 then error('three', 0) end return say('fine', i) end)\n\
+          say(n, tostring(ok), why)\n  local co = coroutine.wrap(function(x) say(x, coroutine.yield(x)) return x end)\n\
+          say(co(i), co(i + 1))\n  if n > 20 and many() == 0 or #log < 0 then say('and') elseif not ok then say('not') end\nend\n\
+        print(table.concat(log, '\\n'))\n";
+    for tier in TIERS {
+        let run = |arguments: &[&str]| {
+            let mut command = command("same.lua", script);
+            command.args(["--tier", tier]).args(arguments).arg("same.lua");
+            let output = command.stdin(Stdio::null()).output().expect("it runs");
+            assert!(output.status.success(), "{tier}: {}", text(&output.stderr));
+            text(&output.stdout)
+        };
+        let plain = run(&[]);
+        assert!(plain.lines().count() > 3000, "{tier}");
+        assert!(run(&["--profile"]) == plain, "{tier}");
+    }
+}

@@ -4,6 +4,7 @@
 
 mod interrupts;
 mod options;
+mod profile;
 mod prompt;
 mod statistics;
 
@@ -18,6 +19,7 @@ use crate::run::vm::Vm;
 use azulejo::Frames;
 use interrupts::Interrupts;
 use options::First;
+use profile::Sampler;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -33,6 +35,7 @@ pub fn run(options: &Options) -> ExitCode {
         fuel: None,
         backtraces: options.is_interruptible,
         times: options.has_stats,
+        samples: options.has_profile,
     };
     let lua = Lua::with_settings(&settings, Vm::open);
     let interrupts = match options.is_interruptible {
@@ -55,12 +58,26 @@ impl Session<'_> {
         }
         self.vm.heap.set_eager(std::env::var_os(EAGER).is_some());
         let start = Instant::now();
+        let sampler = self.vm.profile.as_deref().map(Sampler::start);
         let is_right = self.run_all(options);
+        drop(sampler);
         let _ = self.vm.out.flush();
         if options.has_stats {
             eprintln!("{}", statistics::statistics(self.vm, start.elapsed()));
         }
+        let is_right = is_right & self.show_profile(options);
         if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
+    /// Says where the script has spent its time, if that was asked for.
+    fn show_profile(&self, options: &Options) -> bool {
+        let Some(profile) = &self.vm.profile else { return true };
+        eprintln!("{}", profile::tables(profile));
+        let Some(path) = &options.folded else { return true };
+        match std::fs::write(path, profile::folded(profile)) {
+            Ok(()) => true,
+            Err(error) => complain(format!("cannot write {}: {error}", path.display()).as_bytes()),
+        }
     }
 
     /// Calls any value. An error of the type string has a traceback behind it.

@@ -13,6 +13,7 @@ usage: azulejo-lua [options] [script [args]]
   -v               say which version this is
   --tier T         interpreter-in-rust, interpreter, baseline, optimizer, or climbing (the default)
   --stats          say at the end where time went, what was compiled, and what the collector did
+  --profile[=FILE] say at the end where time went in the script; write folded stacks, for flame graphs, to FILE
   --interruptible  an interrupt (SIGINT) stops the script and says where it was; so at a terminal
   --               no more options
   -                run the standard input";
@@ -32,6 +33,9 @@ pub struct Options {
     pub(super) is_interactive: bool,
     pub(super) says_version: bool,
     pub(super) has_stats: bool,
+    pub(super) has_profile: bool,
+    /// Where folded stacks go.
+    pub(super) folded: Option<OsString>,
     /// Whether an interrupt stops the script, and not the process.
     pub(super) is_interruptible: bool,
     /// The script, or `-`.
@@ -66,11 +70,16 @@ impl Options {
                 "-i" => (options.is_interactive, options.says_version) = (true, true),
                 "-v" => options.says_version = true,
                 "--stats" => options.has_stats = true,
+                "--profile" => options.has_profile = true,
                 "--interruptible" => options.is_interruptible = true,
                 "--help" => return Err("".into()),
                 "--tier" => {
                     let name = later(None, &mut options).unwrap_or_default();
                     options.tiers = tiers(&name)?;
+                }
+                _ if text.starts_with("--profile=") => {
+                    options.has_profile = true;
+                    options.folded = text.strip_prefix("--profile=").map(OsString::from);
                 }
                 _ if text.starts_with("-e") => {
                     let code = later(value("-e"), &mut options).ok_or("'-e' needs code")?;

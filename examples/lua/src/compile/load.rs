@@ -36,6 +36,7 @@ impl Vm {
     pub(super) fn form_of(&mut self, source: &[u8]) -> Form {
         self.shares_all |= memchr::memmem::find(source, b"setupvalue").is_some();
         let watch = if self.hooks.is_any() { Watch::All } else { Watch::wanted_by(source) };
-        Form { watch, shares_all: self.shares_all }
+        let samples = self.profile.as_ref().map(|profile| profile.address());
+        Form { watch, shares_all: self.shares_all, samples }
     }
 }

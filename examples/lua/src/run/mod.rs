@@ -14,6 +14,7 @@ mod makers;
 #[cfg(test)]
 mod memory_tests;
 mod operators;
+pub(crate) mod profile;
 pub(crate) mod settings;
 pub(crate) mod slow;
 mod stopped;

@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) backtraces: bool,
     /// Whether the compilers and the collector measure their time.
     pub(crate) times: bool,
+    /// Whether functions are compiled so that samples of them can be taken.
+    pub(crate) samples: bool,
 }
 
 impl Settings {

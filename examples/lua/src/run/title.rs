@@ -3,6 +3,7 @@
 //! In: the source around it. Out: the name in front of its parameters, or that of what it is assigned to; and where it is.
 
 use super::vm::Prototype;
+use crate::syntax::ast::Line;
 use crate::syntax::chunk_id;
 
 impl Prototype {
@@ -17,6 +18,15 @@ impl Prototype {
         let chunk = chunk_id(&self.chunk);
         let chunk = String::from_utf8_lossy(&chunk);
         if self.span.0 == 0 { chunk.into_owned() } else { format!("{chunk}:{}", self.span.0) }
+    }
+
+    /// What the source has in a line of the function; `None` if there is no source.
+    pub(crate) fn source_line(&self, line: Line) -> Option<String> {
+        let (source, text) = self.text.as_ref()?;
+        let first = source[..text.bytes.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let mut lines = source[first..].split(|byte| *byte == b'\n');
+        let found = lines.nth(line.checked_sub(text.line)? as usize)?;
+        Some(String::from_utf8_lossy(found).trim().to_string())
     }
 
     /// The name, if it has one, and the place.

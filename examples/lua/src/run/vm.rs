@@ -12,6 +12,7 @@ use crate::run::clocks::Clocks;
 use crate::run::error::{Ending, Thrown};
 use crate::run::levels::Activation;
 use crate::run::library_state::LibraryState;
+use crate::run::profile::Profile;
 use crate::run::settings::Settings;
 use crate::run::slow::Hooks;
 use crate::syntax::ast::{FunctionText, Line};
@@ -102,6 +103,8 @@ pub struct Vm {
     pub(crate) rust_types: HashMap<TypeId, Gc<Table>>,
     pub(crate) library: LibraryState,
     pub(crate) clocks: Clocks,
+    /// Where the program was found, if it is sampled.
+    pub(crate) profile: Option<Box<Profile>>,
 }
 
 /// Names that the language knows.
@@ -236,6 +239,7 @@ impl Vm {
             rust_types: HashMap::new(),
             library,
             clocks: Clocks::new(settings.times),
+            profile: settings.samples.then(Box::default),
         };
         vm.arguments = vm.gathered.as_mut_ptr();
         vm
