@@ -234,3 +234,43 @@ fn a_script_does_the_same_while_it_is_profiled() {
         assert!(run(&["--profile"]) == plain, "{tier}");
     }
 }
+
+#[test]
+fn a_page_shows_how_a_function_is_compiled() {
+    let script = "local function add(a, b)\n  return a + b\nend\n\
+                  Point = {}\nfunction Point:move(by) self.x = add(self.x, by) end\n\
+                  local other = { add = function(a) return a end }\n\
+                  for i = 1, 10 do Point.move({ x = i }, 1) end\ncollectgarbage() collectgarbage()\n";
+    let run = |arguments: &[&str]| {
+        let mut command = command("pages.lua", script);
+        let output = command.args(arguments).arg("pages.lua").stdin(Stdio::null()).output().expect("it runs");
+        (output.status.code(), text(&output.stderr))
+    };
+    let (code, said) = run(&["--explore", "Point:move", "--explore", "pages.lua:1=add.html"]);
+    if azulejo::can_compile().is_err() {
+        assert_eq!(code, Some(1), "{said}");
+        return;
+    }
+    assert_eq!(
+        (code, &*said),
+        (Some(0), "Point:move (pages.lua:5): Point_move.html\nadd (pages.lua:1): add.html\n")
+    );
+    let page = |name: &str| fs::read_to_string(folder().join(name)).expect("the page is written");
+    let (of_move, add) = (page("Point_move.html"), page("add.html"));
+    assert!(of_move.contains("<title>Point:move (pages.lua:5)</title>") && of_move.contains("SetField"));
+    assert!(add.contains("<title>add (pages.lua:1)</title>") && add.contains("== emit\n"));
+    // Who means none, or several, is told which there are.
+    let (code, said) = run(&["--explore", "sub"]);
+    let all =
+        ["add (pages.lua:1)", "Point:move (pages.lua:5)", "add (pages.lua:6)", "main chunk (pages.lua)"];
+    assert!(code == Some(1) && said.starts_with("azulejo-lua: there is no function 'sub'\n"), "{said}");
+    assert!(all.iter().all(|name| said.contains(&format!("\n\t{name}\n"))), "{said}");
+    let (code, said) = run(&["--explore", "add"]);
+    assert_eq!(
+        (code, &*said),
+        (
+            Some(1),
+            "azulejo-lua: there are several functions 'add': say CHUNK:LINE\n\tadd (pages.lua:1)\n\tadd (pages.lua:6)\n"
+        )
+    );
+}

@@ -2,6 +2,7 @@
 //!
 //! In: arguments as the program `lua` takes them, and which tiers to use. Out: the exit code of the script.
 
+mod explore;
 mod interrupts;
 mod options;
 mod profile;
@@ -42,13 +43,16 @@ pub fn run(options: &Options) -> ExitCode {
         true => Interrupts::handled(lua.interrupter()),
         false => None,
     };
-    lua.with(|vm, _| Session { vm, interrupts }.run_command(options))
+    let keeps_chunks = !options.explored.is_empty();
+    lua.with(|vm, _| Session { vm, interrupts, keeps_chunks }.run_command(options))
 }
 
 /// A program that the command line runs.
 struct Session<'a> {
     vm: &'a mut Vm,
     interrupts: Option<Interrupts>,
+    /// Whether functions of chunks that have run are wanted.
+    keeps_chunks: bool,
 }
 
 impl Session<'_> {
@@ -66,6 +70,8 @@ impl Session<'_> {
             eprintln!("{}", statistics::statistics(self.vm, start.elapsed()));
         }
         let is_right = is_right & self.show_profile(options);
+        let shown = options.explored.iter().map(|wanted| explore::explore(self.vm, wanted));
+        let is_right = shown.fold(is_right, |is_right, is_shown| is_right & is_shown);
         if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
@@ -82,7 +88,7 @@ impl Session<'_> {
 
     /// Calls any value. An error of the type string has a traceback behind it.
     fn call(&mut self, function: Value, arguments: &[Value]) -> Result<Vec<Value>, Value> {
-        let Session { vm, interrupts } = self;
+        let Session { vm, interrupts, .. } = self;
         let handler = vm.native_function("traceback", with_traceback, &[]);
         vm.handlers.push(Some(handler));
         vm.stopped_at.clear();
@@ -156,7 +162,13 @@ impl Session<'_> {
 
     fn run_chunk(&mut self, source: &[u8], chunk: &[u8], arguments: &[Value]) -> bool {
         match self.vm.load(source, chunk) {
-            Ok(closure) => self.run_protected(Value::object(FUNCTION, closure), arguments),
+            Ok(closure) => {
+                let chunk = Value::object(FUNCTION, closure);
+                if self.keeps_chunks {
+                    self.vm.roots.push(chunk);
+                }
+                self.run_protected(chunk, arguments)
+            }
             Err(error) => complain(&error.text(chunk)),
         }
     }

@@ -1,5 +1,6 @@
 //! The command line's options.
 
+use super::explore::Wanted;
 use crate::run::vm::Tiers;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -14,6 +15,8 @@ usage: azulejo-lua [options] [script [args]]
   --tier T         interpreter-in-rust, interpreter, baseline, optimizer, or climbing (the default)
   --stats          say at the end where time went, what was compiled, and what the collector did
   --profile[=FILE] say at the end where time went in the script; write folded stacks, for flame graphs, to FILE
+  --explore NAME   write NAME.html, which shows how the function NAME, or that at CHUNK:LINE, is compiled;
+                   NAME=FILE writes FILE
   --interruptible  an interrupt (SIGINT) stops the script and says where it was; so at a terminal
   --               no more options
   -                run the standard input";
@@ -34,6 +37,8 @@ pub struct Options {
     pub(super) says_version: bool,
     pub(super) has_stats: bool,
     pub(super) has_profile: bool,
+    /// The functions that are to be shown.
+    pub(super) explored: Vec<Wanted>,
     /// Where folded stacks go.
     pub(super) folded: Option<OsString>,
     /// Whether an interrupt stops the script, and not the process.
@@ -71,6 +76,10 @@ impl Options {
                 "-v" => options.says_version = true,
                 "--stats" => options.has_stats = true,
                 "--profile" => options.has_profile = true,
+                "--explore" => {
+                    let name = later(None, &mut options).ok_or("'--explore' needs a name")?;
+                    options.explored.push(Wanted::parse(&String::from_utf8_lossy(&name)));
+                }
                 "--interruptible" => options.is_interruptible = true,
                 "--help" => return Err("".into()),
                 "--tier" => {
