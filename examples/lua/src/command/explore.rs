@@ -13,15 +13,15 @@ const LISTED: usize = 30;
 
 /// A function that is to be shown.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct ExploredName {
     /// What it is called, or its place.
     name: String,
     page: PathBuf,
 }
 
-impl Wanted {
+impl ExploredName {
     /// The function that a text means: `NAME` or `CHUNK:LINE`, with `=FILE` behind it if the page has a name of its own.
-    pub(super) fn parse(text: &str) -> Wanted {
+    pub(super) fn parse(text: &str) -> ExploredName {
         let (name, page) = match text.split_once('=') {
             Some((name, page)) => (name.to_string(), page.into()),
             None => {
@@ -31,12 +31,12 @@ impl Wanted {
                 (text.to_string(), PathBuf::from(file + ".html"))
             }
         };
-        Wanted { name, page }
+        ExploredName { name, page }
     }
 }
 
 /// Writes a page, and says where it is.
-pub(super) fn explore(vm: &Vm, wanted: &Wanted) -> bool {
+pub(super) fn explore(vm: &Vm, wanted: &ExploredName) -> bool {
     let all: Vec<&Rc<Prototype>> =
         vm.prototypes.iter().flatten().filter(|prototype| !prototype.lines.is_empty()).collect();
     let is_meant = |prototype: &&&Rc<Prototype>| {

@@ -1,6 +1,6 @@
 //! The command line's options.
 
-use super::explore::Wanted;
+use super::explore::ExploredName;
 use crate::run::vm::Tiers;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -38,7 +38,7 @@ pub struct Options {
     pub(super) has_stats: bool,
     pub(super) has_profile: bool,
     /// The functions that are to be shown.
-    pub(super) explored: Vec<Wanted>,
+    pub(super) explored: Vec<ExploredName>,
     /// Where folded stacks go.
     pub(super) folded: Option<OsString>,
     /// Whether an interrupt stops the script, and not the process.
@@ -78,7 +78,7 @@ impl Options {
                 "--profile" => options.has_profile = true,
                 "--explore" => {
                     let name = later(None, &mut options).ok_or("'--explore' needs a name")?;
-                    options.explored.push(Wanted::parse(&String::from_utf8_lossy(&name)));
+                    options.explored.push(ExploredName::parse(&String::from_utf8_lossy(&name)));
                 }
                 "--interruptible" => options.is_interruptible = true,
                 "--help" => return Err("".into()),

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The time between two samples.
 const INTERVAL: Duration = Duration::from_millis(1);
@@ -32,8 +32,12 @@ impl Sampler {
     pub(super) fn start(profile: &Profile) -> Sampler {
         let (due, (end, ended)) = (profile.due(), channel());
         let thread = std::thread::spawn(move || {
+            let (start, mut counted) = (Instant::now(), 0);
             while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                due.fetch_add(1, Relaxed);
+                // The thread may have waited longer than it wanted to.
+                let all = (start.elapsed().as_nanos() / INTERVAL.as_nanos()) as u32;
+                due.fetch_add(all.wrapping_sub(counted), Relaxed);
+                counted = all;
             }
         });
         Sampler { end: Some(end), thread: Some(thread) }
@@ -49,28 +53,28 @@ impl Drop for Sampler {
 
 /// How many samples found something: itself at the top, and anywhere.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct Tally {
     itself: u64,
     all: u64,
 }
 
 /// A line of a chunk, whichever functions are in it.
-type Place<'a> = (&'a [u8], Line);
+type ChunkLine<'a> = (&'a [u8], Line);
 
 /// The tables.
 pub(super) fn tables(profile: &Profile) -> String {
     let total: u64 = profile.stacks.values().sum();
-    let mut functions = BTreeMap::<usize, Found>::new();
-    let mut lines = BTreeMap::<Place<'_>, (Found, &Prototype)>::new();
-    let place = |spot: &Spot| -> Place<'_> { (&profile.functions[spot.function].chunk, spot.line) };
+    let mut functions = BTreeMap::<usize, Tally>::new();
+    let mut lines = BTreeMap::<ChunkLine<'_>, (Tally, &Prototype)>::new();
+    let place = |spot: &Spot| -> ChunkLine<'_> { (&profile.functions[spot.function].chunk, spot.line) };
     for (stack, count) in &profile.stacks {
         // Each of them once, however deep it calls itself.
         let there: HashSet<usize> = stack.iter().map(|spot| spot.function).collect();
         there.into_iter().for_each(|function| functions.entry(function).or_default().all += count);
-        let there: HashMap<Place<'_>, usize> =
+        let there: HashMap<ChunkLine<'_>, usize> =
             stack.iter().map(|spot| (place(spot), spot.function)).collect();
         for (place, function) in there {
-            let of_line = lines.entry(place).or_insert((Found::default(), &profile.functions[function]));
+            let of_line = lines.entry(place).or_insert((Tally::default(), &profile.functions[function]));
             of_line.0.all += count;
         }
         if let Some(top) = stack.first() {
@@ -87,13 +91,13 @@ pub(super) fn tables(profile: &Profile) -> String {
 }
 
 /// Writes the rows that have most.
-fn table(text: &mut String, what: &str, total: u64, rows: impl Iterator<Item = (Found, String)>) {
-    let mut rows: Vec<(Found, String)> = rows.collect();
+fn table(text: &mut String, what: &str, total: u64, rows: impl Iterator<Item = (Tally, String)>) {
+    let mut rows: Vec<(Tally, String)> = rows.collect();
     rows.sort_by_key(|(found, _)| std::cmp::Reverse((found.itself, found.all)));
     let percent = |count: u64| count as f64 * 100.0 / total.max(1) as f64;
     writeln!(text, "\n{:>8}{:>8}{:>8}{:>8}  {what}", "itself", "%", "all", "%")
         .expect("a string takes any text");
-    for (Found { itself, all }, name) in rows.iter().take(ROWS) {
+    for (Tally { itself, all }, name) in rows.iter().take(ROWS) {
         let (a, b) = (percent(*itself), percent(*all));
         writeln!(text, "{itself:>8}{a:>8.1}{all:>8}{b:>8.1}  {name}").expect("a string takes any text");
     }
