@@ -126,6 +126,30 @@ fn an_empty_tank_is_caught_by_nobody() {
     }
 }
 
+/// A backtrace begins where the program was stopped, also within calls that catch what fails.
+#[test]
+fn a_backtrace_of_an_end_has_what_was_tried() {
+    for tier in TIERS {
+        let builder = || Engine::<Op>::builder().backtraces(true);
+        let (interrupted, limited) = (engine(builder(), tier), engine(builder().fuel(1000), tier));
+        let interrupter = interrupted.interrupter();
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(3));
+            interrupter.interrupt();
+        });
+        for engine in [&interrupted, &limited] {
+            let outer = endless(engine);
+            let ended: Result<i64, Error> = engine.call(outer, &mut (), (0i64,));
+            assert!(matches!(ended, Err(Error::Interrupted { .. } | Error::OutOfFuel { .. })), "{ended:?}");
+            let found: Vec<(u32, u32)> =
+                engine.backtrace().frames.iter().map(|frame| (frame.function.number(), frame.at)).collect();
+            // The inner one is at its loop's head.
+            assert_eq!((found.len(), found[0].0, found[1]), (2, 0, (1, 0)), "{tier:?}");
+        }
+        thread.join().expect("it does not panic");
+    }
+}
+
 #[test]
 fn calls_that_nest_too_deep_are_caught() {
     for tier in TIERS {

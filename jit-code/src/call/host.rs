@@ -157,11 +157,11 @@ impl Host {
     /// A function has failed with this trap's code, and its caller goes on. Returns the code that the caller sees, which is that of
     /// [`Trap::Ended`] if the program is to stop: calls fail then as if there were no room on the stack.
     pub fn caught(&self, code: u64) -> u64 {
-        self.has_caught.set(true);
-        match self.stop.load(SeqCst) {
-            0 => code,
-            _ => Trap::Ended.code() as u64,
-        }
+        let ended = Trap::Ended.code() as u64;
+        let code = if self.stop.load(SeqCst) == 0 { code } else { ended };
+        // The end of the program goes on.
+        self.has_caught.set(self.has_caught.get() || code != ended);
+        code
     }
 
     /// Whether a failure has gone no further since this was asked.

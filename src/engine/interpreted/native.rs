@@ -317,11 +317,10 @@ impl Links {
     }
 
     pub(crate) fn caught(&self, trap: Trap) -> u32 {
-        self.has_caught.set(true);
-        match self.remote.word().load(Relaxed) {
-            0 => trap.code(),
-            _ => Trap::Ended.code(),
-        }
+        let trap = if self.remote.word().load(Relaxed) == 0 { trap } else { Trap::Ended };
+        // The end of the program goes on.
+        self.has_caught.set(self.has_caught.get() || trap != Trap::Ended);
+        trap.code()
     }
 
     pub(crate) fn take_caught(&self) -> bool {

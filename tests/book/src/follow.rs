@@ -195,14 +195,18 @@ impl Reader<'_> {
         for line in block.text.lines() {
             let words: Vec<&str> = line.split(' ').collect();
             let after = |word: &str| words.iter().skip_while(|at| **at != word).nth(1).copied();
-            let is_known = match (after("xtask"), after("--example")) {
-                (Some(command), _) => {
+            let is_known = match (after("xtask"), after("--example"), after("-p")) {
+                (Some(command), ..) => {
                     let commands = read(&self.repository.join("xtask/src/main.rs"), place);
                     commands.contains(&format!("Some(\"{command}\")"))
                 }
-                (_, Some(example)) => ["", "/main"]
+                (_, Some(example), _) => ["", "/main"]
                     .iter()
                     .any(|main| self.repository.join(format!("examples/{example}{main}.rs")).exists()),
+                (.., Some(package)) => {
+                    let packages = read(&self.repository.join("Cargo.lock"), place);
+                    packages.contains(&format!("\nname = \"{package}\"\n"))
+                }
                 _ => false,
             };
             assert!(is_known && words.starts_with(&["$", "cargo"]), "{place}: no such command: {line}");

@@ -15,7 +15,7 @@
 //! | `<!-- fails: FOLDER -->` | commands that fail, each with its output and errors |
 //! | `<!-- output -->` | a part of the last command's output |
 //! | `<!-- from: PATH -->` | parts of a file of this repository, between lines of `…` |
-//! | `<!-- command -->` | commands for azulejo's own folder: an example, or `cargo xtask` |
+//! | `<!-- command -->` | commands for azulejo's own folder: an example, a package, or `cargo xtask` |
 //! | `<!-- drawing -->` | neither code nor output |
 //!
 //! In output a line of `…` stands for any lines, and `…` within a line for anything.

@@ -5,7 +5,7 @@ use super::value::LuaValue;
 use crate::object::heap::Gc;
 use crate::object::table::{Room, Table};
 use crate::object::value::Value;
-use crate::run::error::Result;
+use crate::run::error::{Ending, Result, Thrown};
 use crate::run::vm::Vm;
 use azulejo::Frames;
 use std::any::TypeId;
@@ -39,6 +39,10 @@ pub enum LuaError {
     },
     /// Code of Rust that Lua code has called has failed.
     External(Rc<dyn Error>),
+    /// An [`Interrupter`](super::Interrupter) has stopped the program. Lua code does not catch this.
+    Interrupted,
+    /// The program has used up its fuel: see [`LuaBuilder::fuel`](super::LuaBuilder::fuel). Lua code does not catch this.
+    OutOfFuel,
     /// A handle belongs to another program.
     OtherProgram,
 }
@@ -79,6 +83,8 @@ impl fmt::Display for LuaError {
             LuaError::Thrown(value) => write!(f, "(error object is a {} value)", value.type_name()),
             LuaError::Conversion { from, to, .. } => write!(f, "{to} expected, got {from}"),
             LuaError::External(error) => error.fmt(f),
+            LuaError::Interrupted => f.write_str(Ending::Interrupted.text()),
+            LuaError::OutOfFuel => f.write_str(Ending::OutOfFuel.text()),
             LuaError::OtherProgram => f.write_str("a value belongs to another program"),
         }
     }
@@ -90,6 +96,16 @@ impl Error for LuaError {}
 struct CarriedError(LuaError);
 
 impl Lua {
+    /// The error by which the program has failed.
+    pub(super) fn failure(&self, thrown: Thrown) -> LuaError {
+        let (ending, error) = self.with(|vm, _| (vm.ending, std::mem::replace(&mut vm.error, Value::NIL)));
+        match (thrown, ending) {
+            (Thrown::Error, _) => self.error(error),
+            (Thrown::Ended, Ending::Interrupted) => LuaError::Interrupted,
+            (Thrown::Ended, Ending::OutOfFuel) => LuaError::OutOfFuel,
+        }
+    }
+
     /// The error that has this value.
     pub(super) fn error(&self, value: Value) -> LuaError {
         if let Some(text) = value.as_string() {

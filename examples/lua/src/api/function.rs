@@ -4,7 +4,7 @@ use super::handle::{Handle, Lua};
 use super::{FromLuaMulti, IntoLuaMulti, LuaError, LuaResult, LuaValue};
 use crate::library::arguments;
 use crate::object::value::{USERDATA, Value};
-use crate::run::error::Result;
+use crate::run::error::{Ending, Result};
 use crate::run::vm::Vm;
 use azulejo::Frames;
 
@@ -88,6 +88,13 @@ fn call_closed(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value
         Ok(values) => Ok(vm.give(&values)),
         Err(Fault::Arguments(LuaError::Conversion { from, to, position: position @ 1.. })) => {
             arguments::fail(vm, frames, position - 1, format!("{to} expected, got {from}"))
+        }
+        // What has stopped a call in the function stops who has called the function.
+        Err(Fault::Arguments(LuaError::Interrupted) | Fault::Said(LuaError::Interrupted)) => {
+            vm.stop(Ending::Interrupted)
+        }
+        Err(Fault::Arguments(LuaError::OutOfFuel) | Fault::Said(LuaError::OutOfFuel)) => {
+            vm.stop(Ending::OutOfFuel)
         }
         Err(Fault::Arguments(error) | Fault::Said(error)) => {
             let value = Lua::lend(vm, frames, |lua| lua.error_value(error));

@@ -6,7 +6,8 @@
 use super::LuaResult;
 use crate::object::value::Value;
 use crate::run::error::Thrown;
-use crate::run::vm::{Handles, Tiers, Vm};
+use crate::run::settings::Settings;
+use crate::run::vm::{Handles, Vm};
 use azulejo::Frames;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -37,7 +38,7 @@ pub(crate) struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: the program was boxed in `with_tiers`, and nobody uses it any more.
+        // SAFETY: the program was boxed in `with_settings`, and nobody uses it any more.
         let mut vm = unsafe { Box::from_raw(self.vm.get().as_ptr()) };
         vm.close();
     }
@@ -46,17 +47,17 @@ impl Drop for Inner {
 impl Lua {
     /// A program with the library, but for what reaches the system: files, other programs, the environment, modules of files, and `debug`.
     pub fn new() -> Lua {
-        Lua::with_tiers(Tiers::default(), Vm::open_safe)
+        Lua::builder().build()
     }
 
     /// A program with the whole library. Its code can do what this process can.
     pub fn with_all_libraries() -> Lua {
-        Lua::with_tiers(Tiers::default(), Vm::open)
+        Lua::builder().all_libraries(true).build()
     }
 
-    /// A program whose functions run in these tiers, with what `open` adds to its global variables.
-    pub(crate) fn with_tiers(tiers: Tiers, open: impl FnOnce(&mut Vm)) -> Lua {
-        let mut vm = Box::new(Vm::new(tiers));
+    /// A program with what `open` adds to its global variables.
+    pub(crate) fn with_settings(settings: &Settings, open: impl FnOnce(&mut Vm)) -> Lua {
+        let mut vm = Box::new(Vm::with_settings(settings));
         open(&mut vm);
         let handles = vm.handles.clone();
         let vm = Box::leak(vm);
@@ -82,13 +83,15 @@ impl Lua {
     ) -> LuaResult<T> {
         let result = self.with(|vm, frames| {
             // Whoever protects calls further out handles what comes out of this, not what stays inside.
+            let before = vm.handlers.len();
             vm.handlers.push(None);
             let result = work(vm, frames);
-            vm.handlers.pop();
+            // A program that is stopped leaves those of its calls.
+            vm.handlers.truncate(before);
             vm.show_output();
-            result.map_err(|Thrown| std::mem::replace(&mut vm.error, Value::NIL))
+            result
         });
-        result.map_err(|value| self.error(value))
+        result.map_err(|thrown| self.failure(thrown))
     }
 
     /// Lets Rust code use the program that has called it.

@@ -4,6 +4,7 @@
 //!
 //! A [`Lua`] is a handle, as are all values on its heap: whoever has one keeps what it leads to.
 
+mod builder;
 mod chunk;
 mod convert;
 #[cfg(feature = "serde")]
@@ -11,6 +12,7 @@ mod deserialize;
 mod error;
 mod function;
 mod handle;
+mod limits;
 #[cfg(feature = "serde")]
 mod serialize;
 mod table;
@@ -18,11 +20,13 @@ mod thread;
 mod userdata;
 mod value;
 
+pub use builder::LuaBuilder;
 pub use chunk::Chunk;
 pub use convert::{FromLua, FromLuaMulti, IntoLua, IntoLuaMulti, Variadic};
 pub use error::LuaError;
 pub use function::LuaFunction;
 pub use handle::Lua;
+pub use limits::Interrupter;
 pub use table::{LuaTable, Pairs};
 pub use thread::LuaThread;
 pub use userdata::{AnyUserData, Methods, UserData};

@@ -43,7 +43,7 @@ impl LuaThread {
         let words = arguments.iter().map(|value| value.bits(lua)).collect::<LuaResult<Vec<Value>>>()?;
         let results = lua
             .with(|vm, _| vm.resume(self.thread(), &words).map(|()| std::mem::take(&mut vm.transfer)))
-            .map_err(|error| lua.error(error))?;
+            .map_err(|thrown| lua.failure(thrown))?;
         R::from_lua_multi(results.into_iter().map(|value| lua.value(value)).collect(), lua)
     }
 

@@ -18,12 +18,16 @@ impl Vm {
 
     /// Compiles source text.
     pub(super) fn load_text(&mut self, source: &[u8], chunk: &[u8]) -> Result<Gc<Closure>, SyntaxError> {
+        let start = self.clocks.begin();
         let tree = syntax::parse(source)?;
+        self.clocks.read(start);
+        let start = self.clocks.begin();
         let form = self.form_of(source);
         let draft = compile(&mut self.heap, &tree, form).map_err(|TooComplex { line }| {
             SyntaxError::of_whole("function or expression too complex".into(), line)
         })?;
         let definition = self.define(draft, &Rc::from(chunk), &Rc::from(source));
+        self.clocks.compiled(start);
         Ok(self.heap.closure(definition, self.globals(), &[]))
     }
 
@@ -32,6 +36,7 @@ impl Vm {
     pub(super) fn form_of(&mut self, source: &[u8]) -> Form {
         self.shares_all |= memchr::memmem::find(source, b"setupvalue").is_some();
         let watch = if self.hooks.is_any() { Watch::All } else { Watch::wanted_by(source) };
-        Form { watch, shares_all: self.shares_all }
+        let samples = self.profile.as_ref().map(|profile| profile.address());
+        Form { watch, shares_all: self.shares_all, samples }
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Form {
     pub(crate) watch: Watch,
     /// Whether all variables that inner functions use are in cells.
     pub(crate) shares_all: bool,
+    /// Where the number of samples is that are due, if any are to be taken.
+    pub(crate) samples: Option<u64>,
 }
 
 /// Makes bytecode of a chunk. The strings in it are put on the heap.

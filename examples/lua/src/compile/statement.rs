@@ -29,9 +29,15 @@ impl Builder<'_> {
                 self.look_past();
                 self.declare_all(locals, values);
             }
-            StatementKind::Local(locals, values) => self.declare_all(locals, values),
+            StatementKind::Local(locals, values) => {
+                self.declare_all(locals, values);
+                self.sample_statement(statement.line);
+            }
             StatementKind::LocalFunction(local, function) => self.declare_function(*local, function),
-            StatementKind::Assign(targets, values, line) => self.assign(targets, values, *line),
+            StatementKind::Assign(targets, values, line) => {
+                self.assign(targets, values, *line);
+                self.sample_statement(statement.line);
+            }
             StatementKind::Call(call) => {
                 self.scratch(|builder| builder.push(call));
             }
@@ -61,6 +67,7 @@ impl Builder<'_> {
         let line = self.line;
         let to_condition = self.jump_later();
         let start = self.here();
+        self.sample();
         let breaks = self.in_loop(|builder| builder.block(body));
         self.land([to_condition]);
         self.line = line;
@@ -72,6 +79,7 @@ impl Builder<'_> {
 
     fn repeat_loop(&mut self, body: &Block, condition: &Expr) {
         let start = self.here();
+        self.sample();
         self.look_again();
         let breaks = self.in_loop(|builder| {
             builder.scratch(|builder| {
@@ -148,6 +156,7 @@ impl Builder<'_> {
 
     /// Code jumps to the body of a loop.
     fn begin_iteration(&mut self, body: &Block) {
+        self.sample();
         self.line = body.statements.first().map_or(self.line, |first| first.line);
         self.look_at_iteration();
     }

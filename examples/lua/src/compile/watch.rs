@@ -1,4 +1,5 @@
-//! What the library `debug` wants to know of functions: where local variables are, and code that lets it look.
+//! What others want to know of functions. The library `debug`: where local variables are, and code that lets it look. A profile: code that lets
+//! samples be taken.
 //!
 //! In: which of that a chunk may ask for. Out: the names of local variables with their registers, and opcodes that do nothing else.
 //!
@@ -10,8 +11,8 @@ use super::call::Named;
 use crate::run::bytecode::Op;
 use crate::run::draft::{CALLEE, LocalName};
 use crate::run::slow::{CALL, ITERATION, LINE, NATIVE_CALL, NATIVE_RETURN, RETURN};
-use crate::syntax::ast::Name;
-use azulejo::{Imm, Regs};
+use crate::syntax::ast::{Line, Name};
+use azulejo::{Imm, Label, Regs};
 
 /// What a function keeps ready for `debug`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -49,6 +50,9 @@ impl Builder<'_> {
                 | Op::ReturnResults { .. }
                 | Op::ReturnGiven { .. }
         );
+        if is_return {
+            self.sample();
+        }
         match self.form.watch {
             Watch::Nothing => {}
             Watch::Closure => {
@@ -78,6 +82,23 @@ impl Builder<'_> {
         if self.form.watch == Watch::All {
             self.looked = Some(self.line);
             self.look(ITERATION, super::CLOSURE);
+        }
+    }
+
+    /// Lets a sample be taken: what it finds is the line that was done last.
+    pub(super) fn sample(&mut self) {
+        if let Some(due) = self.form.samples {
+            let past = Label(self.code.len() as u32 + 2);
+            self.append(Op::SampleIfDue { due: Imm(due), past });
+            self.append(Op::TakeSample);
+        }
+    }
+
+    /// Lets a sample be taken of a statement that is done. If a call was the last thing that it did, it was taken there.
+    pub(super) fn sample_statement(&mut self, line: Line) {
+        self.line = line;
+        if !matches!(self.code.last(), Some(Op::TakeSample)) {
+            self.sample();
         }
     }
 
@@ -117,6 +138,7 @@ impl Builder<'_> {
             self.look(NATIVE_RETURN, callee.0);
             self.name(CALLEE, callee.1.clone());
         }
+        self.sample();
     }
 
     fn look(&mut self, kind: u32, callee: u32) {

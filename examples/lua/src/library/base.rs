@@ -480,10 +480,11 @@ fn load(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     loop {
         let piece = match vm.call_value(frames, reader, &[]) {
             Ok(piece) => piece,
-            Err(Thrown) => {
+            Err(Thrown::Error) => {
                 let error = vm.error;
                 return Ok(vm.give(&[Value::NIL, error]));
             }
+            Err(Thrown::Ended) => return Err(Thrown::Ended),
         };
         match piece.as_string() {
             _ if piece.is_nil() || vm.n_results == 0 => break,

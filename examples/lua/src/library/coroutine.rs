@@ -8,7 +8,7 @@ use crate::object::thread::Thread;
 use crate::object::value::{FUNCTION, THREAD, Value};
 use crate::run::bytecode::Op;
 use crate::run::draft::Draft;
-use crate::run::error::Result;
+use crate::run::error::{Result, Thrown};
 use crate::run::slow::NativeFunction;
 use crate::run::vm::Vm;
 use azulejo::Frames;
@@ -53,10 +53,11 @@ fn thread(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Gc<Thread>
 
 fn resume(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let thread = thread(vm, frames, args)?;
-    Ok(match vm.resume(thread, &args[1..]) {
-        Ok(()) => vm.give_with_transfer(Value::TRUE),
-        Err(error) => vm.give(&[Value::FALSE, error]),
-    })
+    match vm.resume(thread, &args[1..]) {
+        Ok(()) => Ok(vm.give_with_transfer(Value::TRUE)),
+        Err(Thrown::Error) => Ok(vm.give(&[Value::FALSE, vm.error])),
+        Err(Thrown::Ended) => Err(Thrown::Ended),
+    }
 }
 
 fn running(vm: &mut Vm, _: &Frames<'_>, _: &[Value]) -> Result<Value> {
@@ -79,9 +80,10 @@ fn resume_wrapped(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Va
     let thread = native.upvalues()[0].get().as_object(THREAD).expect("it was made with one");
     match vm.resume(thread, args) {
         Ok(()) => Ok(vm.give_transfer()),
-        Err(error) => match error.as_string() {
+        Err(Thrown::Error) => match vm.error.as_string() {
             Some(text) => vm.fail(frames, text.bytes()),
-            None => vm.throw(frames, error),
+            None => vm.throw(frames, vm.error),
         },
+        Err(Thrown::Ended) => Err(Thrown::Ended),
     }
 }

@@ -7,7 +7,7 @@ use crate::object::heap::Gc;
 use crate::object::thread::Thread;
 use crate::object::value::{FUNCTION, THREAD, Value};
 use crate::run::draft::LocalName;
-use crate::run::error::Result;
+use crate::run::error::{Result, Thrown};
 use crate::run::levels::Level;
 use crate::run::slow::{Events, NativeFunction};
 use crate::run::vm::Vm;
@@ -40,7 +40,10 @@ fn debug(vm: &mut Vm, frames: &Frames<'_>, _: &[Value]) -> Result<Value> {
                 vm.handlers.push(None);
                 let result = vm.call_value(frames, Value::object(FUNCTION, closure), &[]);
                 vm.handlers.pop();
-                if result.is_err() {
+                if let Err(thrown) = result {
+                    if thrown == Thrown::Ended {
+                        return Err(thrown);
+                    }
                     let error = super::as_text(vm, vm.error);
                     let text = error.as_ref().map_or(&b"(null)"[..], |text| text.bytes());
                     say(&[text, b"\n"].concat());

@@ -481,6 +481,13 @@ pub(crate) enum Op {
         kind: Imm<u32>,
         callee: In<u64>,
     },
+    /// Leaves compiled code for what stands behind it if the number at this address, which other threads change, is not zero.
+    SampleIfDue {
+        due: Imm<u64>,
+        past: Label,
+    },
+    /// Takes a sample of where the program is.
+    TakeSample,
     Return0,
     Return {
         a: In<u64>,

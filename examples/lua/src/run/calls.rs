@@ -5,7 +5,7 @@ use crate::object::function::{Closure, Native};
 use crate::object::heap::{Gc, Header, ObjectKind};
 use crate::object::value::{ABSENT, FUNCTION, Value};
 use crate::run::draft::CALLEE;
-use crate::run::error::{Attempt, Result, Thrown};
+use crate::run::error::{Attempt, Result};
 use crate::run::vm::{Failure, THROWN, Vm, pack_of};
 use azulejo::Frames;
 use azulejo::prelude::*;
@@ -38,7 +38,7 @@ impl Vm {
         // SAFETY: all other functions are closures.
         let closure = unsafe { object.cast::<Closure>() };
         self.run(closure, arguments).or_else(|failure| match failure {
-            Failure::Thrown => Err(Thrown),
+            Failure::Thrown(thrown) => Err(thrown),
             // No handler has seen it.
             Failure::Engine(error) => {
                 let value = match error {
@@ -281,8 +281,8 @@ pub(crate) fn caught(vm: &mut Vm, frames: Frames<'_>, trap: u32) -> u64 {
     if trap != THROWN
         && let Some(Some(handler)) = vm.handlers.last().copied()
     {
-        // No code of Lua has seen it yet.
-        value = vm.handled(&frames, handler, value);
+        // No code of Lua has seen it yet. If the program is stopped meanwhile, it is stopped again when it goes on.
+        value = vm.handled(&frames, handler, value).unwrap_or(Value::NIL);
     }
     vm.error = value;
     vm.has_caught = true;

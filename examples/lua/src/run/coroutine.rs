@@ -9,7 +9,8 @@ use crate::object::table::Table;
 use crate::object::thread::{Stack, Status, Thread};
 use crate::object::value::{FUNCTION, Value};
 use crate::run::bytecode::Op;
-use crate::run::vm::{THROWN, Vm, add_few, function_of, trace_frames};
+use crate::run::error::{Result, Thrown};
+use crate::run::vm::{Failure, Vm, add_few, function_of, trace_frames};
 use azulejo::{Fiber, Frames, Resumed};
 
 /// The stack of a coroutine.
@@ -29,12 +30,12 @@ impl Stack for FiberStack {
 const MOST_NESTED: usize = 190;
 
 impl Vm {
-    /// Runs a coroutine until it yields or ends. What it yields or returns is in [`Vm::transfer`] then; an error is the error value.
+    /// Runs a coroutine until it yields or ends. What it yields or returns is in [`Vm::transfer`] then.
     // Inlined as the switch in it is: each return behind a switch is one that the processor predicts wrong.
     #[inline(always)]
-    pub(crate) fn resume(&mut self, thread: Gc<Thread>, arguments: &[Value]) -> Result<(), Value> {
+    pub(crate) fn resume(&mut self, thread: Gc<Thread>, arguments: &[Value]) -> Result<()> {
         if thread.status() != Status::Suspended || self.threads.len() >= MOST_NESTED {
-            return Err(self.not_resumed(thread));
+            return self.not_resumed(thread);
         }
         let suspended = thread.stack.borrow_mut().take();
         let mut stack: Box<FiberStack> = match suspended {
@@ -46,7 +47,7 @@ impl Vm {
             }
             None => match self.begin(thread, arguments) {
                 Ok(fiber) => Box::new(FiberStack(fiber)),
-                Err(error) => return Err(self.error_value(error)),
+                Err(error) => return self.has_failed(error),
             },
         };
         let around = self.threads.last().copied();
@@ -73,29 +74,48 @@ impl Vm {
 
     #[cold]
     #[inline(never)]
-    fn not_resumed(&mut self, thread: Gc<Thread>) -> Value {
-        match thread.status() {
+    fn not_resumed(&mut self, thread: Gc<Thread>) -> Result<()> {
+        self.error = match thread.status() {
             Status::Suspended => self.text("C stack overflow"),
             status => self.text(&format!("cannot resume {} coroutine", status.name())),
-        }
+        };
+        Err(Thrown::Error)
     }
 
     /// A coroutine has ended like this.
     #[inline(never)]
-    fn end(&mut self, thread: Gc<Thread>, resumed: Result<Resumed, azulejo::Error>) -> Result<(), Value> {
+    fn end(
+        &mut self,
+        thread: Gc<Thread>,
+        resumed: std::result::Result<Resumed, azulejo::Error>,
+    ) -> Result<()> {
         thread.status.set(Status::Dead);
         match resumed {
             Ok(Resumed::Returned(value) | Resumed::Suspended(value)) => {
                 self.transfer = self.all_results(Value(value));
                 Ok(())
             }
-            Err(azulejo::Error::Trap { trap: THROWN, .. }) => Err(self.error),
-            Err(error) => Err(self.error_value(error)),
+            Err(error) => self.has_failed(error),
+        }
+    }
+
+    /// Fails as a coroutine has. Its own handlers have seen that.
+    fn has_failed(&mut self, error: azulejo::Error) -> Result<()> {
+        match self.failure(error) {
+            Failure::Thrown(thrown) => Err(thrown),
+            Failure::Engine(error) => {
+                self.error = self.error_value(error);
+                Err(Thrown::Error)
+            }
         }
     }
 
     #[inline(never)]
-    fn begin(&self, thread: Gc<Thread>, arguments: &[Value]) -> Result<Fiber<'static, Op>, azulejo::Error> {
+    fn begin(
+        &self,
+        thread: Gc<Thread>,
+        arguments: &[Value],
+    ) -> std::result::Result<Fiber<'static, Op>, azulejo::Error> {
         let closure = thread.function;
         let itself = Value::object(FUNCTION, closure).0;
         let words: Vec<u64> = std::iter::once(itself).chain(arguments.iter().map(|value| value.0)).collect();

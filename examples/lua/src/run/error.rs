@@ -2,6 +2,9 @@
 //!
 //! In: the frames that wait where something fails. Out: an error value in [`Vm::error`], and [`Thrown`], which goes to whoever protects the
 //! calls around. The handler of the innermost `xpcall` sees the error first, where it happens.
+//!
+//! A program that is stopped from outside ends, too, but nobody in it catches that: no `pcall`, no coroutine, no handler ([`Thrown::Ended`]).
+//! It goes to the code of Rust which has called the program.
 
 use crate::object::heap::Gc;
 use crate::object::value::Value;
@@ -12,13 +15,42 @@ use azulejo::prelude::*;
 use azulejo::{Frame, Frames};
 use std::rc::Rc;
 
-/// The error value is in [`Vm::error`].
+/// Why calls end.
+// As large as a value, so that a result of either is in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Thrown;
+#[repr(u64)]
+pub enum Thrown {
+    /// An error, which the program may catch. Its value is in [`Vm::error`].
+    Error,
+    /// The program is over: [`Vm::ending`] says why.
+    Ended,
+}
 
 impl From<Thrown> for Trap {
-    fn from(_: Thrown) -> Trap {
-        THROWN
+    fn from(thrown: Thrown) -> Trap {
+        match thrown {
+            Thrown::Error => THROWN,
+            Thrown::Ended => Trap::Ended,
+        }
+    }
+}
+
+/// Who has stopped a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// An [`Interrupter`](crate::api::Interrupter).
+    Interrupted,
+    /// It has used up its fuel.
+    OutOfFuel,
+}
+
+impl Ending {
+    /// What people are told.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Ending::Interrupted => "interrupted!",
+            Ending::OutOfFuel => "out of fuel",
+        }
     }
 }
 
@@ -52,25 +84,32 @@ impl Vm {
     pub(crate) fn throw<T>(&mut self, frames: &Frames<'_>, value: Value) -> Result<T> {
         self.error = value;
         if let Some(Some(handler)) = self.handlers.last().copied() {
-            self.error = self.handled(frames, handler, value);
+            self.error = self.handled(frames, handler, value)?;
         } else if let (Some(thread), []) = (self.threads.last(), &self.handlers[..]) {
             // The coroutine ends here, and may be asked later where that was.
             *thread.remains.borrow_mut() = self.trace(&self.levels(frames), 0);
         }
-        Err(Thrown)
+        Err(Thrown::Error)
     }
 
     /// What a handler makes of an error.
-    pub(crate) fn handled(&mut self, frames: &Frames<'_>, handler: Value, value: Value) -> Value {
+    pub(crate) fn handled(&mut self, frames: &Frames<'_>, handler: Value, value: Value) -> Result<Value> {
         // An error in the handler has none.
         self.handlers.push(None);
         let result = self.call_value(frames, handler, &[value]);
         self.handlers.pop();
         match result {
-            Ok(value) if self.n_results > 0 => value,
-            Ok(_) => Value::NIL,
-            Err(Thrown) => Value::string(self.heap.string(b"error in error handling")),
+            Ok(value) if self.n_results > 0 => Ok(value),
+            Ok(_) => Ok(Value::NIL),
+            Err(Thrown::Error) => Ok(self.text("error in error handling")),
+            Err(Thrown::Ended) => Err(Thrown::Ended),
         }
+    }
+
+    /// Ends the program.
+    pub(crate) fn stop<T>(&mut self, why: Ending) -> Result<T> {
+        self.ending = why;
+        Err(Thrown::Ended)
     }
 
     /// Fails with a message. In front of it is the line of the bytecode that runs, or that has called the function of Rust that runs.

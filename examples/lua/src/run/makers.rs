@@ -39,7 +39,7 @@ pub(crate) unsafe fn set_list(
 ) -> Result<()> {
     let table = Value(table).as_table().expect("a constructor has made it");
     // SAFETY: the template passes a run of registers.
-    vm.heap.set_list(table, first, unsafe { values(from, count) }).map_err(|_| Thrown)
+    vm.heap.set_list(table, first, unsafe { values(from, count) }).map_err(|_| Thrown::Error)
 }
 
 /// # Safety
@@ -55,7 +55,7 @@ pub(crate) unsafe fn set_list_and_results(
     // SAFETY: the template passes a run of registers.
     let all = unsafe { with_results(vm, from, count) };
     let table = Value(table).as_table().expect("a constructor has made it");
-    vm.heap.set_list(table, first, &all).map_err(|_| Thrown)
+    vm.heap.set_list(table, first, &all).map_err(|_| Thrown::Error)
 }
 
 /// # Safety

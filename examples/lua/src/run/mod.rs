@@ -2,6 +2,7 @@
 
 pub(crate) mod bytecode;
 mod calls;
+pub(crate) mod clocks;
 mod coroutine;
 pub(crate) mod draft;
 pub(crate) mod error;
@@ -13,6 +14,10 @@ mod makers;
 #[cfg(test)]
 mod memory_tests;
 mod operators;
+pub(crate) mod profile;
+pub(crate) mod settings;
 pub(crate) mod slow;
+mod stopped;
 mod templates;
+pub(crate) mod title;
 pub mod vm;

@@ -7,6 +7,7 @@ pub(crate) use super::fields::*;
 pub(crate) use super::hooks::*;
 pub(crate) use super::makers::*;
 pub(crate) use super::operators::*;
+pub(crate) use super::profile::take_sample;
 
 use crate::object::value::Value;
 

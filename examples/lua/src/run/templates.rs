@@ -382,6 +382,8 @@ template! {
         (^collect))
     Op::Look => unsafe (dov (callv throws observes look
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $kind u32) (carg $callee u64))) (discard (window $values)))
+    Op::SampleIfDue => unsafe (if (zr (atomic_load $due u32 relaxed)) (branch $past) (exit))
+    Op::TakeSample => (callv observes take_sample (arglist (carg (tc) ptr) (carg (frames) ptr)))
     Op::Return0 => unsafe (dov (^set_count 0) (return (copy &NIL)))
     Op::Return => unsafe (dov (^set_count 1) (return $a))
     Op::ReturnMany => unsafe (return (call put_results

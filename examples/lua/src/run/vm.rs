@@ -8,14 +8,17 @@ use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
 use crate::object::value::{ABSENT, FUNCTION, NIL, USERDATA, Value};
 use crate::run::bytecode::Op;
-use crate::run::error::Thrown;
+use crate::run::clocks::Clocks;
+use crate::run::error::{Ending, Thrown};
 use crate::run::levels::Activation;
 use crate::run::library_state::LibraryState;
+use crate::run::profile::Profile;
+use crate::run::settings::Settings;
 use crate::run::slow::Hooks;
 use crate::syntax::ast::{FunctionText, Line};
 use crate::syntax::{self};
 use azulejo::prelude::*;
-use azulejo::{Code, Frames, FunctionId, Surplus};
+use azulejo::{BacktraceFrame, Code, Frames, FunctionId, Surplus};
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -53,6 +56,10 @@ pub struct Vm {
     pub(super) gathered: Vec<Value>,
     /// The value that an error has.
     pub(crate) error: Value,
+    /// Why the program has ended, if it was stopped.
+    pub(crate) ending: Ending,
+    /// Where it was then, the innermost function first; nothing if backtraces were not asked for.
+    pub(crate) stopped_at: Vec<BacktraceFrame>,
     /// Whether a call that is protected has failed, and has not ended.
     pub(crate) has_caught: bool,
     /// What handles the errors of each call that is protected, the innermost last.
@@ -96,6 +103,9 @@ pub struct Vm {
     /// The metatables of types of Rust.
     pub(crate) rust_types: HashMap<TypeId, Gc<Table>>,
     pub(crate) library: LibraryState,
+    pub(crate) clocks: Clocks,
+    /// Where the program was found, if it is sampled.
+    pub(crate) profile: Option<Box<Profile>>,
 }
 
 /// Names that the language knows.
@@ -144,17 +154,14 @@ pub(crate) fn function_of(closure: Gc<Closure>) -> FunctionId {
     prototype.expect("functions are defined with one").function
 }
 
-/// The bytes of a coroutine's stack, for a few thousand calls. They are memory only once they are used. What rustc has not optimized takes more.
-const COROUTINE_STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 4 << 20 };
-
 /// The trap of all errors that the program may catch.
 pub(crate) const THROWN: Trap = Trap::User(1);
 
 /// Why a function of Lua has failed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failure {
-    /// The error value is in [`Vm::error`], and a handler has seen it.
-    Thrown,
+    /// The error value is in [`Vm::error`], and a handler has seen it; or the program is stopped.
+    Thrown(Thrown),
     /// The engine has failed.
     Engine(azulejo::Error),
 }
@@ -171,6 +178,11 @@ const SPARE: usize = 8;
 impl Vm {
     /// A program without a library.
     pub fn new(tiers: Tiers) -> Vm {
+        Vm::with_settings(&Settings { tiers, ..Settings::default() })
+    }
+
+    /// Likewise.
+    pub(crate) fn with_settings(settings: &Settings) -> Vm {
         let mut heap = Heap::new();
         let mut name = |text: &str| heap.permanent_string(text.as_bytes());
         let names = Names {
@@ -186,18 +198,7 @@ impl Vm {
             .map(&mut name),
         };
         let globals = heap.table(Room::default());
-        let engine = match tiers {
-            Tiers::InterpreterInRust => {
-                Engine::<Op>::builder().only(Tier::Interpreter).rust_interpreter(true)
-            }
-            Tiers::Interpreter => Engine::<Op>::builder().only(Tier::Interpreter),
-            Tiers::Baseline => Engine::<Op>::builder().up_to(Tier::Baseline),
-            Tiers::Optimizer => Engine::<Op>::builder().thresholds(0, 20),
-            Tiers::Climbing => Engine::<Op>::builder(),
-        };
-        let engine = Rc::new(
-            engine.native_stack(200 << 20).stack_slots(4 << 20).fiber_stack(COROUTINE_STACK, 1 << 16).build(),
-        );
+        let engine = Rc::new(settings.engine());
         engine.pack_surplus(|vm: &mut Vm, surplus| {
             // SAFETY: values are words.
             let surplus =
@@ -212,6 +213,8 @@ impl Vm {
             arguments: std::ptr::null_mut(),
             gathered: vec![Value::NIL; 64],
             error: Value::NIL,
+            ending: Ending::Interrupted,
+            stopped_at: Vec::new(),
             has_caught: false,
             handlers: Vec::new(),
             threads: Vec::new(),
@@ -236,6 +239,8 @@ impl Vm {
             owner: Weak::<()>::new(),
             rust_types: HashMap::new(),
             library,
+            clocks: Clocks::new(settings.times),
+            profile: settings.samples.then(Box::default),
         };
         vm.arguments = vm.gathered.as_mut_ptr();
         vm
@@ -393,18 +398,30 @@ impl Vm {
                 engine.call(function, self, &words[..])
             }
         };
-        match first {
-            Ok(first) => Ok(Value(first)),
-            Err(azulejo::Error::Trap { trap: THROWN, .. }) => Err(Failure::Thrown),
-            Err(error) => Err(Failure::Engine(error)),
-        }
+        first.map(Value).map_err(|error| self.failure(error))
+    }
+
+    /// Why functions have failed that the engine has run.
+    pub(super) fn failure(&mut self, error: azulejo::Error) -> Failure {
+        let ending = match error {
+            azulejo::Error::Trap { trap: THROWN, .. } => return Failure::Thrown(Thrown::Error),
+            azulejo::Error::Interrupted { .. } => Ending::Interrupted,
+            azulejo::Error::OutOfFuel { .. } => Ending::OutOfFuel,
+            // A function of Rust has said so.
+            azulejo::Error::Trap { trap: Trap::Ended, .. } => self.ending,
+            error => return Failure::Engine(error),
+        };
+        self.ending = ending;
+        self.stopped_at.extend(self.engine.backtrace().frames);
+        Failure::Thrown(Thrown::Ended)
     }
 
     /// Calls a function of Lua; returns all results, or the error value.
     pub fn call(&mut self, closure: Gc<Closure>, arguments: &[Value]) -> Result<Vec<Value>, Value> {
         match self.run(closure, arguments) {
             Ok(first) => Ok(self.all_results(first)),
-            Err(Failure::Thrown) => Err(self.error),
+            Err(Failure::Thrown(Thrown::Error)) => Err(self.error),
+            Err(Failure::Thrown(Thrown::Ended)) => Err(self.text(self.ending.text())),
             Err(Failure::Engine(error)) => Err(self.error_value(error)),
         }
     }
@@ -465,8 +482,11 @@ impl Vm {
     /// Lets the collector work; what frames have stays.
     pub(crate) fn collect(&mut self, frames: &Frames<'_>, all: bool) {
         self.with_roots(frames, |heap, roots| match all {
-            true => heap.collect(roots),
-            false => drop(heap.step(roots)),
+            true => {
+                heap.collect(roots);
+                true
+            }
+            false => heap.step(roots),
         });
     }
 
@@ -479,8 +499,7 @@ impl Vm {
                 return self.fail_plainly(frames, NO_MEMORY);
             }
         }
-        self.finalize_quietly(frames);
-        Ok(())
+        self.finalize_quietly(frames)
     }
 
     /// A string of bytes that the program has made, which may be too many.
@@ -501,13 +520,16 @@ impl Vm {
         self.with_roots(frames, |heap, roots| heap.step_for(bytes, roots))
     }
 
-    fn with_roots<T>(&mut self, frames: &Frames<'_>, work: impl FnOnce(&mut Heap, &Roots<'_>) -> T) -> T {
+    /// Lets the collector work; returns whether a cycle has ended.
+    fn with_roots(&mut self, frames: &Frames<'_>, work: impl FnOnce(&mut Heap, &Roots<'_>) -> bool) -> bool {
+        let (start, bytes) = (self.clocks.begin(), self.heap.bytes());
         // The heap is apart from the roots meanwhile.
         let mut heap = std::mem::replace(&mut self.heap, Heap::vacant());
-        let result = work(&mut heap, &Roots { vm: self, frames: Some(frames) });
+        let has_ended_cycle = work(&mut heap, &Roots { vm: self, frames: Some(frames) });
         self.heap = heap;
         self.forget_gone();
-        result
+        self.clocks.collected(start, bytes, has_ended_cycle);
+        has_ended_cycle
     }
 
     /// Runs the finalizers of what the collector has found.
@@ -525,7 +547,8 @@ impl Vm {
     /// Ends the program: runs all finalizers, and writes what was printed.
     pub(crate) fn close(&mut self) {
         self.heap.finalize_all();
-        self.finalize_quietly(&Frames::none());
+        // What stops a finalizer stops the program, which is over.
+        let _ = self.finalize_quietly(&Frames::none());
         self.show_output();
     }
 
@@ -534,18 +557,20 @@ impl Vm {
         let _ = self.out.flush();
     }
 
-    /// Runs finalizers at a time that the program does not know of. Their errors have nowhere to go.
-    pub(crate) fn finalize_quietly(&mut self, frames: &Frames<'_>) {
+    /// Runs finalizers at a time that the program does not know of. Their errors have nowhere to go, but it may be stopped meanwhile.
+    pub(crate) fn finalize_quietly(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
+        let mut result = Ok(());
         if self.heap.has_unfinalized() {
             let (n_results, results) = (self.n_results, std::mem::take(&mut self.results));
             let kept = self.roots.len();
             self.roots.extend_from_slice(&results);
             self.handlers.push(None);
-            let _ = self.finalize(frames);
+            result = self.finalize(frames);
             self.handlers.pop();
             self.roots.truncate(kept);
             (self.n_results, self.results) = (n_results, results);
         }
+        result.or_else(|thrown| if thrown == Thrown::Ended { Err(thrown) } else { Ok(()) })
     }
 }
 

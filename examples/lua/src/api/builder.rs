@@ -1,0 +1,55 @@
+//! How a program is made.
+
+use super::Lua;
+use crate::run::settings::Settings;
+use crate::run::vm::{Tiers, Vm};
+
+/// Makes a program that is not as [`Lua::new`] makes it. Made by [`Lua::builder`].
+///
+/// ```
+/// use azulejo_lua::api::{Lua, LuaError};
+///
+/// let lua = Lua::builder().all_libraries(true).fuel(1_000_000).build();
+/// assert!(lua.load("return os.time()").eval::<f64>()? > 0.0);
+/// # Ok::<(), LuaError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct LuaBuilder {
+    pub(super) settings: Settings,
+    has_all_libraries: bool,
+}
+
+impl Lua {
+    /// Says how a program is to be made.
+    pub fn builder() -> LuaBuilder {
+        LuaBuilder::default()
+    }
+}
+
+impl LuaBuilder {
+    /// Whether the program gets the whole library, by which its code can do what this process can.
+    pub fn all_libraries(mut self, has_all: bool) -> LuaBuilder {
+        self.has_all_libraries = has_all;
+        self
+    }
+
+    /// Sets where functions run. By default the hottest ones are compiled best.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaError};
+    /// use azulejo_lua::run::vm::Tiers;
+    ///
+    /// let lua = Lua::builder().tiers(Tiers::Interpreter).build();
+    /// assert_eq!(lua.load("return 6 * 7").eval::<i64>()?, 42);
+    /// # Ok::<(), LuaError>(())
+    /// ```
+    pub fn tiers(mut self, tiers: Tiers) -> LuaBuilder {
+        self.settings.tiers = tiers;
+        self
+    }
+
+    /// Makes the program.
+    pub fn build(self) -> Lua {
+        Lua::with_settings(&self.settings, if self.has_all_libraries { Vm::open } else { Vm::open_safe })
+    }
+}

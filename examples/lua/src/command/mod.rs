@@ -1,0 +1,201 @@
+//! The command line.
+//!
+//! In: arguments as the program `lua` takes them, and which tiers to use. Out: the exit code of the script.
+
+mod explore;
+mod interrupts;
+mod options;
+mod profile;
+mod prompt;
+mod statistics;
+
+pub use options::{Options, USAGE};
+
+use crate::api::Lua;
+use crate::library::{read_file, with_traceback};
+use crate::object::value::{FUNCTION, Value};
+use crate::run::error::Thrown;
+use crate::run::settings::Settings;
+use crate::run::vm::Vm;
+use azulejo::Frames;
+use interrupts::Interrupts;
+use options::First;
+use profile::Sampler;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// The environment variable by which the collector works whenever it may.
+const EAGER: &str = "AZULEJO_LUA_EAGER_COLLECTOR";
+
+/// Does what the command line says.
+pub fn run(options: &Options) -> ExitCode {
+    let settings = Settings {
+        tiers: options.tiers,
+        fuel: None,
+        backtraces: options.is_interruptible,
+        times: options.has_stats,
+        samples: options.has_profile,
+    };
+    let lua = Lua::with_settings(&settings, Vm::open);
+    let interrupts = match options.is_interruptible {
+        true => Interrupts::handled(lua.interrupter()),
+        false => None,
+    };
+    let keeps_chunks = !options.explored.is_empty();
+    lua.with(|vm, _| Session { vm, interrupts, keeps_chunks }.run_command(options))
+}
+
+/// A program that the command line runs.
+struct Session<'a> {
+    vm: &'a mut Vm,
+    interrupts: Option<Interrupts>,
+    /// Whether functions of chunks that have run are wanted.
+    keeps_chunks: bool,
+}
+
+impl Session<'_> {
+    fn run_command(&mut self, options: &Options) -> ExitCode {
+        if options.says_version {
+            eprintln!("Lua 5.1 (azulejo)");
+        }
+        self.vm.heap.set_eager(std::env::var_os(EAGER).is_some());
+        let start = Instant::now();
+        let sampler = self.vm.profile.as_deref().map(Sampler::start);
+        let is_right = self.run_all(options);
+        drop(sampler);
+        let _ = self.vm.out.flush();
+        if options.has_stats {
+            eprintln!("{}", statistics::statistics(self.vm, start.elapsed()));
+        }
+        let is_right = is_right & self.show_profile(options);
+        let shown = options.explored.iter().map(|wanted| explore::explore(self.vm, wanted));
+        let is_right = shown.fold(is_right, |is_right, is_shown| is_right & is_shown);
+        if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
+    /// Says where the script has spent its time, if that was asked for.
+    fn show_profile(&self, options: &Options) -> bool {
+        let Some(profile) = &self.vm.profile else { return true };
+        eprintln!("{}", profile::tables(profile));
+        let Some(path) = &options.folded else { return true };
+        match std::fs::write(path, profile::folded(profile)) {
+            Ok(()) => true,
+            Err(error) => complain(format!("cannot write {}: {error}", path.display()).as_bytes()),
+        }
+    }
+
+    /// Calls any value. An error of the type string has a traceback behind it.
+    fn call(&mut self, function: Value, arguments: &[Value]) -> Result<Vec<Value>, Value> {
+        let Session { vm, interrupts, .. } = self;
+        let handler = vm.native_function("traceback", with_traceback, &[]);
+        vm.handlers.push(Some(handler));
+        vm.stopped_at.clear();
+        let mut call = || vm.call_value(&Frames::none(), function, arguments);
+        let first = match interrupts {
+            Some(interrupts) => interrupts.during(call),
+            None => call(),
+        };
+        vm.handlers.clear();
+        match first {
+            Ok(first) => Ok(vm.all_results(first)),
+            Err(Thrown::Error) => Err(vm.error),
+            Err(Thrown::Ended) => {
+                let text = vm.text_of_ending();
+                Err(Value::string(vm.heap.string(&text)))
+            }
+        }
+    }
+
+    /// Sets the global variable `arg`.
+    fn set_arguments(&mut self, options: &Options) {
+        let table = self.vm.heap.table(crate::object::table::Room::default());
+        let program = OsString::from("azulejo-lua");
+        let before = std::iter::once(&program).chain(&options.before);
+        let all: Vec<&OsString> = before.chain(&options.script).chain(&options.arguments).collect();
+        let n_before = (1 + options.before.len()) as i64;
+        for (argument, at) in all.into_iter().zip(-n_before..) {
+            let text = Value::string(self.vm.heap.string(argument.as_encoded_bytes()));
+            self.vm.heap.set_integer(table, at, text).expect("the key may be one");
+        }
+        let globals = self.vm.globals;
+        self.vm.set_field_of(globals, "arg", Value::table(table));
+    }
+
+    fn run_all(&mut self, options: &Options) -> bool {
+        for first in &options.first {
+            let is_right = match first {
+                First::Run(code) => self.run_chunk(code, b"=(command line)", &[]),
+                First::Require(name) => {
+                    let require = self.vm.heap.string(b"require");
+                    let require = self.vm.globals.get_string(require);
+                    let name = Value::string(self.vm.heap.string(name));
+                    self.run_protected(require, &[name])
+                }
+            };
+            if !is_right {
+                return false;
+            }
+        }
+        if let Some(script) = &options.script {
+            self.set_arguments(options);
+            let path = (script != "-").then(|| script.as_encoded_bytes());
+            let (source, chunk) = match read_file(path) {
+                Ok(read) => read,
+                Err(message) => return complain(&message),
+            };
+            let arguments: Vec<Value> = options
+                .arguments
+                .iter()
+                .map(|argument| Value::string(self.vm.heap.string(argument.as_encoded_bytes())))
+                .collect();
+            if !self.run_chunk(&source, &chunk, &arguments) {
+                return false;
+            }
+        }
+        if options.is_interactive {
+            self.interact();
+        }
+        true
+    }
+
+    fn run_chunk(&mut self, source: &[u8], chunk: &[u8], arguments: &[Value]) -> bool {
+        match self.vm.load(source, chunk) {
+            Ok(closure) => {
+                let chunk = Value::object(FUNCTION, closure);
+                if self.keeps_chunks {
+                    self.vm.roots.push(chunk);
+                }
+                self.run_protected(chunk, arguments)
+            }
+            Err(error) => complain(&error.text(chunk)),
+        }
+    }
+
+    /// Calls a function; says what went wrong, and where.
+    fn run_protected(&mut self, function: Value, arguments: &[Value]) -> bool {
+        let result = self.call(function, arguments);
+        let _ = self.vm.out.flush();
+        match result {
+            Ok(_) => true,
+            Err(error) => complain_of(error),
+        }
+    }
+}
+
+/// Says what an error value says.
+fn complain_of(error: Value) -> bool {
+    match error.as_string() {
+        Some(text) => complain(text.bytes()),
+        None if error.is_nil() => false,
+        None => complain(b"(error object is not a string)"),
+    }
+}
+
+/// Says what went wrong.
+fn complain(message: &[u8]) -> bool {
+    let text = [b"azulejo-lua: ", message, b"\n"].concat();
+    let _ = std::io::stderr().write_all(&text);
+    false
+}

@@ -1,0 +1,41 @@
+//! What `--stats` says.
+//!
+//! In: a program that has ended, and how long it took. Out: tables of time, of the heap, and of what the engine has compiled.
+
+use crate::run::vm::Vm;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The tables.
+pub(super) fn statistics(vm: &Vm, all: Duration) -> String {
+    let (clocks, engine) = (&vm.clocks, vm.engine.stats());
+    let compiled = [engine.baseline, engine.optimizer, engine.optimizer_for_calls];
+    let machine_code = compiled.iter().map(|compilations| compilations.time).sum();
+    let parts = [
+        ("reading source", clocks.reading),
+        ("making bytecode", clocks.compiling),
+        ("making machine code", machine_code),
+        ("collecting garbage", clocks.collecting),
+    ];
+    let rest = all.saturating_sub(parts.iter().map(|(_, time)| *time).sum());
+    let mut text = format!("{:22}{:>10}{:>8}\n", "phase", "time", "%");
+    for (name, time) in parts.into_iter().chain([("running", rest), ("all", all)]) {
+        let percent = time.as_secs_f64() / all.as_secs_f64().max(1e-12) * 100.0;
+        let time = format!("{time:.1?}");
+        writeln!(text, "{name:22}{time:>10}{percent:>8.1}").expect("a string takes any text");
+    }
+    let functions = vm.prototypes.iter().flatten().filter(|prototype| !prototype.lines.is_empty()).count();
+    write!(
+        text,
+        "\nheap       {} bytes, at most {} when the collector began to work\n\
+         collector  {} steps, {} cycles; the longest step took {:.1?}\n\
+         source     {functions} functions that are still there\n\n{engine}",
+        vm.heap.bytes(),
+        clocks.most_bytes.max(vm.heap.bytes()),
+        clocks.steps,
+        clocks.cycles,
+        clocks.longest,
+    )
+    .expect("a string takes any text");
+    text
+}

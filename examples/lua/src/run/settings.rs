@@ -1,0 +1,45 @@
+//! How a program's engine is made.
+//!
+//! In: where functions run, and what limits them. Out: an engine.
+
+use super::bytecode::Op;
+use super::vm::Tiers;
+use azulejo::prelude::*;
+
+/// The bytes of a coroutine's stack, for a few thousand calls. They are memory only once they are used. What rustc has not optimized takes more.
+const COROUTINE_STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 4 << 20 };
+
+/// What a program is made with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// Where functions run.
+    pub(crate) tiers: Tiers,
+    /// How much they may run; `None` for no limit.
+    pub(crate) fuel: Option<u64>,
+    /// Whether it is known where the program is when it is stopped.
+    pub(crate) backtraces: bool,
+    /// Whether the compilers and the collector measure their time.
+    pub(crate) times: bool,
+    /// Whether functions are compiled so that samples of them can be taken.
+    pub(crate) samples: bool,
+}
+
+impl Settings {
+    /// An engine without functions.
+    pub(super) fn engine(&self) -> Engine<Op> {
+        let builder = Engine::<Op>::builder();
+        let builder = match self.tiers {
+            Tiers::InterpreterInRust => builder.only(Tier::Interpreter).rust_interpreter(true),
+            Tiers::Interpreter => builder.only(Tier::Interpreter),
+            Tiers::Baseline => builder.up_to(Tier::Baseline),
+            Tiers::Optimizer => builder.thresholds(0, 20),
+            Tiers::Climbing => builder,
+        };
+        let builder = match self.fuel {
+            Some(fuel) => builder.fuel(fuel),
+            None => builder,
+        };
+        let builder = builder.backtraces(self.backtraces).times(self.times);
+        builder.native_stack(200 << 20).stack_slots(4 << 20).fiber_stack(COROUTINE_STACK, 1 << 16).build()
+    }
+}

@@ -1,0 +1,282 @@
+//! The command line: interrupts, and what it says of a script that has run.
+//!
+//! In: scripts, and signals at a time when they are known to run. Out: what the command prints, and its exit code.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const TIERS: [&str; 5] = ["interpreter-in-rust", "interpreter", "baseline", "optimizer", "climbing"];
+
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command");
+    fs::create_dir_all(&folder).expect("a folder can be made");
+    folder
+}
+
+/// The command in a folder where a script has this text.
+fn command(script: &str, text: &str) -> Command {
+    let folder = folder();
+    fs::write(folder.join(script), text).expect("the script can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_azulejo-lua"));
+    command.current_dir(folder);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs a command whose script says `ready`, and interrupts it then.
+#[cfg(unix)]
+fn interrupted(mut command: Command, input: &str, times: usize) -> Output {
+    use std::io::{BufRead, BufReader, Read, Write};
+
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut stdin = child.stdin.take().expect("it was asked for");
+    stdin.write_all(input.as_bytes()).expect("the script reads");
+    let mut stdout = BufReader::new(child.stdout.take().expect("it was asked for"));
+    let mut line = String::new();
+    while !line.contains("ready") {
+        line.clear();
+        assert!(stdout.read_line(&mut line).expect("it is text") > 0, "the script ends too early");
+    }
+    for _ in 0..times {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(kill.expect("there is `kill`").success());
+    }
+    // A script that waits for input has none.
+    if times == 1 {
+        drop(stdin);
+    }
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).expect("it is read");
+    let mut output = child.wait_with_output().expect("it ends");
+    output.stdout = rest;
+    output
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_stops_a_script_and_says_where_it_was() {
+    let script = "local function spin(n)
+  while true do
+    n = n + 1 if n == 1000 then print('ready') io.stdout:flush() io.write('partial') end
+  end
+end
+xpcall(function() spin(1) end, print)
+print('no')
+";
+    for tier in TIERS {
+        let name = format!("spin-{tier}.lua");
+        let mut command = command(&name, script);
+        command.args(["--interruptible", "--tier", tier, &name]);
+        let output = interrupted(command, "", 1);
+        // C's Lua gives this code.
+        assert_eq!((output.status.code(), &*text(&output.stdout)), (Some(1), "partial"), "{tier}");
+        let said = text(&output.stderr);
+        // The loop looks at its condition or at its end.
+        let line = if said.contains(":2: interrupted!") { 2 } else { 3 };
+        let traceback = format!(
+            "azulejo-lua: {name}:{line}: interrupted!\nstack traceback:\n\t{name}:{line}: in spin ({name}:1)\n\
+             \t{name}:6: in function ({name}:6)\n\t{name}:6: in main chunk ({name})\n"
+        );
+        assert_eq!(said, traceback, "{tier}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_interrupt_ends_a_script_that_waits() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let mut command = command("wait.lua", "print('ready') io.stdout:flush() io.read()");
+    command.args(["--interruptible", "wait.lua"]);
+    let output = interrupted(command, "", 2);
+    assert_eq!(output.status.signal(), Some(2), "{}", text(&output.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_script_at_once_if_nobody_has_asked_for_more() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let mut command = command("plain.lua", "print('ready') io.stdout:flush() while true do end");
+    command.args(["plain.lua"]);
+    let output = interrupted(command, "", 1);
+    assert_eq!((output.status.signal(), text(&output.stderr)), (Some(2), String::new()));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leads_back_to_the_prompt() {
+    let mut command = command("nothing.lua", "");
+    command.arg("-i");
+    let lines = "_PROMPT = '' x = 41\nprint('ready') io.stdout:flush() while true do end\nx = x + 1\n=x\n";
+    let output = interrupted(command, lines, 1);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "42\n\n".to_string()));
+    let said = text(&output.stderr);
+    assert!(said.contains("azulejo-lua: stdin:1: interrupted!\nstack traceback:\n"), "{said}");
+}
+
+#[test]
+fn statistics_say_what_the_compilers_and_the_collector_did() {
+    let script = "local t = {} for i = 1, 200000 do t[i % 100] = { i } end";
+    let mut command = command("garbage.lua", script);
+    let output = command.args(["--stats", "garbage.lua"]).stdin(Stdio::null()).output().expect("it runs");
+    assert!(output.status.success());
+    let said = text(&output.stderr);
+    let row = |name: &str| -> Vec<String> {
+        let line = said.lines().find(|line| line.starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("there is no {name}: {said}"));
+        line[name.len()..].split_whitespace().map(String::from).collect()
+    };
+    let phases =
+        ["reading source", "making bytecode", "making machine code", "collecting garbage", "running"];
+    let percent: f64 = phases.iter().map(|name| row(name)[1].parse::<f64>().expect("a number")).sum();
+    assert!((99.0..101.0).contains(&percent), "{said}");
+    assert_eq!(row("all")[1], "100.0");
+    let count = |name: &str, at: usize| row(name)[at].parse::<u64>().expect("a number");
+    assert!(count("collector", 0) > 10 && count("collector", 2) > 1, "{said}");
+    assert!(count("heap", 0) > 10_000 && count("heap", 0) <= count("heap", 4), "{said}");
+    assert!(said.contains("functions  "), "{said}");
+}
+
+/// Runs a script with a profile; gives what was said, and the folded stacks.
+fn profiled(script: &str, text_of_script: &str, tier: &str) -> (String, Vec<(Vec<String>, u64)>) {
+    let mut command = command(script, text_of_script);
+    let stacks = format!("{script}.{tier}.folded");
+    command.args(["--tier", tier, &format!("--profile={stacks}"), script]);
+    let output = command.stdin(Stdio::null()).output().expect("it runs");
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{tier}: {said}");
+    let stacks = fs::read_to_string(folder().join(stacks)).expect("the stacks are written");
+    let stack = |line: &str| {
+        let (stack, count) = line.rsplit_once(' ').expect("there is a count");
+        (stack.split(';').map(String::from).collect(), count.parse().expect("it is a number"))
+    };
+    (said, stacks.lines().map(stack).collect())
+}
+
+#[test]
+fn a_profile_finds_functions_and_lines_in_every_tier() {
+    let script = "local function hot(n)\n  local s = 0\n  for i = 1, n do s = s + i % 7 end\n  return s\nend\n\
+                  local cold = function() return hot(10) end\n\
+                  local function outer()\n  local stop = os.clock() + 0.15\n\
+                  while os.clock() < stop do hot(50000) cold() end\nend\n\
+                  coroutine.wrap(function() outer() end)()\npcall(outer)\n";
+    for tier in TIERS {
+        let (said, stacks) = profiled("hot.lua", script, tier);
+        let all: u64 = stacks.iter().map(|(_, count)| count).sum();
+        assert!(all >= 50, "{tier}: {said}");
+        assert!(said.starts_with(&format!("profile    {all} samples, 1ms each\n")), "{tier}: {said}");
+        let hot = |stack: &[String]| stack.len() > 2 && stack[stack.len() - 2] == "hot (hot.lua:1)";
+        let in_hot: u64 = stacks.iter().filter(|(stack, _)| hot(stack)).map(|(_, count)| count).sum();
+        assert!(in_hot * 3 > all, "{tier}: {said}");
+        for (stack, _) in &stacks {
+            assert!(
+                stack[0] == "main chunk (hot.lua)"
+                    && stack.last().is_some_and(|line| line.starts_with("hot.lua:"))
+            );
+        }
+        // The table has the same: the hottest function first, and the source of lines.
+        let rows: Vec<&str> = said.lines().filter(|line| line.ends_with("hot (hot.lua:1)")).collect();
+        let itself = rows.first().and_then(|row| row.split_whitespace().next()).map(str::parse::<u64>);
+        assert_eq!(itself, Some(Ok(in_hot)), "{tier}: {said}");
+        assert!(said.contains("hot.lua:3  for i = 1, n do s = s + i % 7 end\n"), "{tier}: {said}");
+        let ways: [&[&str]; 2] = [
+            &["main chunk (hot.lua)", "function (hot.lua:11)", "outer (hot.lua:7)", "hot (hot.lua:1)"],
+            &["main chunk (hot.lua)", "outer (hot.lua:7)", "hot (hot.lua:1)"],
+        ];
+        for way in ways {
+            assert!(stacks.iter().any(|(stack, _)| starts_with(stack, way)), "{tier}: {way:?}: {stacks:?}");
+        }
+    }
+}
+
+fn starts_with(stack: &[String], start: &[&str]) -> bool {
+    stack.len() > start.len() && stack.iter().zip(start).all(|(a, b)| a == b)
+}
+
+#[test]
+fn time_in_functions_of_rust_is_that_of_the_line_that_calls_them() {
+    let script =
+        "local t = {}\nfor i = 1, 200 do\n  t[i] = ('x'):rep(100000):gsub('x', 'yy')\nend\nlocal n = #t\n";
+    let (said, stacks) = profiled("native.lua", script, "climbing");
+    let all: u64 = stacks.iter().map(|(_, count)| count).sum();
+    let at = |line: &str| -> u64 {
+        let ends = |stack: &&(Vec<String>, u64)| stack.0.last().is_some_and(|last| last == line);
+        stacks.iter().filter(ends).map(|(_, count)| count).sum()
+    };
+    assert!(all >= 20 && at("native.lua:3") * 10 > all * 8, "{said}");
+}
+
+#[test]
+fn a_script_does_the_same_while_it_is_profiled() {
+    // Calls, results and jumps of all kinds, with samples around them.
+    let script = "local log = {}\nlocal function say(...) log[#log + 1] = table.concat({ ... }, ' ') return ... end\n\
+        local function many(...) return select('#', ...), ... end\n\
+        for i = 1, 300 do\n\
+          local a, b, c = many(say(i, i + 1))\n  say(a, b, c, (many()))\n\
+          local t = { many(say(i)) }\n  say(#t, many(many(3)))\n\
+          local n = i % 5\n  while n > 0 do n = n - 1 if n == 2 then break end end\n  repeat n = n + 1 until n >= 3\n\
+          for k, v in pairs({ i, i + 1 }) do say(k, v) end\n  for k = 10, 1, -3 do n = n + k end\n\
+          local ok, why = pcall(function() if i % 3 == 0 then error('three', 0) end return say('fine', i) end)\n\
+          say(n, tostring(ok), why)\n  local co = coroutine.wrap(function(x) say(x, coroutine.yield(x)) return x end)\n\
+          say(co(i), co(i + 1))\n  if n > 20 and many() == 0 or #log < 0 then say('and') elseif not ok then say('not') end\nend\n\
+        print(table.concat(log, '\\n'))\n";
+    for tier in TIERS {
+        let run = |arguments: &[&str]| {
+            let mut command = command("same.lua", script);
+            command.args(["--tier", tier]).args(arguments).arg("same.lua");
+            let output = command.stdin(Stdio::null()).output().expect("it runs");
+            assert!(output.status.success(), "{tier}: {}", text(&output.stderr));
+            text(&output.stdout)
+        };
+        let plain = run(&[]);
+        assert!(plain.lines().count() > 3000, "{tier}");
+        assert!(run(&["--profile"]) == plain, "{tier}");
+    }
+}
+
+#[test]
+fn a_page_shows_how_a_function_is_compiled() {
+    let script = "local function add(a, b)\n  return a + b\nend\n\
+                  Point = {}\nfunction Point:move(by) self.x = add(self.x, by) end\n\
+                  local other = { add = function(a) return a end }\n\
+                  for i = 1, 10 do Point.move({ x = i }, 1) end\ncollectgarbage() collectgarbage()\n";
+    let run = |arguments: &[&str]| {
+        let mut command = command("pages.lua", script);
+        let output = command.args(arguments).arg("pages.lua").stdin(Stdio::null()).output().expect("it runs");
+        (output.status.code(), text(&output.stderr))
+    };
+    let (code, said) = run(&["--explore", "Point:move", "--explore", "pages.lua:1=add.html"]);
+    if azulejo::can_compile().is_err() {
+        assert_eq!(code, Some(1), "{said}");
+        return;
+    }
+    assert_eq!(
+        (code, &*said),
+        (Some(0), "Point:move (pages.lua:5): Point_move.html\nadd (pages.lua:1): add.html\n")
+    );
+    let page = |name: &str| fs::read_to_string(folder().join(name)).expect("the page is written");
+    let (of_move, add) = (page("Point_move.html"), page("add.html"));
+    assert!(of_move.contains("<title>Point:move (pages.lua:5)</title>") && of_move.contains("SetField"));
+    assert!(add.contains("<title>add (pages.lua:1)</title>") && add.contains("== emit\n"));
+    // Who means none, or several, is told which there are.
+    let (code, said) = run(&["--explore", "sub"]);
+    let all =
+        ["add (pages.lua:1)", "Point:move (pages.lua:5)", "add (pages.lua:6)", "main chunk (pages.lua)"];
+    assert!(code == Some(1) && said.starts_with("azulejo-lua: there is no function 'sub'\n"), "{said}");
+    assert!(all.iter().all(|name| said.contains(&format!("\n\t{name}\n"))), "{said}");
+    let (code, said) = run(&["--explore", "add"]);
+    assert_eq!(
+        (code, &*said),
+        (
+            Some(1),
+            "azulejo-lua: there are several functions 'add': say CHUNK:LINE\n\tadd (pages.lua:1)\n\tadd (pages.lua:6)\n"
+        )
+    );
+}
