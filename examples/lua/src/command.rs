@@ -5,6 +5,7 @@
 use crate::api::Lua;
 use crate::library::{read_file, with_traceback};
 use crate::lines::{Lines, Typed};
+use crate::object::heap::Eagerness;
 use crate::object::value::{FUNCTION, Value};
 use crate::run::error::Thrown;
 use crate::run::vm::{Tiers, Vm};
@@ -25,7 +26,8 @@ usage: azulejo-lua [options] [script [args]]
   --          no more options
   -           run the standard input";
 
-/// The environment variable by which the collector works whenever it may.
+/// The environment variable by which the collector works whenever it may: if it is `steps`, it does the least that it can do, otherwise
+/// a whole collection.
 const EAGER: &str = "AZULEJO_LUA_EAGER_COLLECTOR";
 
 /// What is done before the script.
@@ -127,11 +129,16 @@ impl Vm {
         if options.says_version {
             eprintln!("Lua 5.1 (azulejo)");
         }
-        self.heap.set_eager(std::env::var_os(EAGER).is_some());
+        self.heap.set_eagerness(match std::env::var_os(EAGER) {
+            None => Eagerness::None,
+            Some(value) if value == "steps" => Eagerness::Steps,
+            Some(_) => Eagerness::Cycles,
+        });
         let is_right = self.run_all(options);
         let _ = self.out.flush();
         if options.has_stats {
             eprintln!("{}", self.engine.stats());
+            eprintln!("{:?}", self.heap.statistics());
         }
         if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }

@@ -18,6 +18,7 @@ mod thread;
 mod userdata;
 mod value;
 
+pub use crate::object::heap::CollectorStatistics;
 pub use chunk::Chunk;
 pub use convert::{FromLua, FromLuaMulti, IntoLua, IntoLuaMulti, Variadic};
 pub use error::LuaError;

@@ -14,9 +14,9 @@ pub(crate) fn collect(vm: &mut Vm, frames: Frames<'_>) -> Result<()> {
     vm.collect_due(&frames)
 }
 
-pub(crate) unsafe fn wrote(vm: &mut Vm, object: *mut Header) {
+pub(crate) unsafe fn wrote(vm: &mut Vm, object: *mut Header, value: u64) {
     // SAFETY: the template passes an object.
-    vm.heap.again(unsafe { Gc::of(object) });
+    vm.heap.wrote_black(unsafe { Gc::of(object) }, Value(value));
 }
 
 pub(crate) fn new_cell(vm: &mut Vm, value: u64) -> *mut VarCell {

@@ -13,6 +13,7 @@ mod makers;
 #[cfg(test)]
 mod memory_tests;
 mod operators;
+mod roots;
 pub(crate) mod slow;
 mod templates;
 pub mod vm;
