@@ -23,8 +23,8 @@ const PORTION: usize = 1 << 11;
 const N_SIZES: usize = MAX_CELL / GRAIN;
 /// So many blocks are swept for one cell, before there is a block more.
 const SWEPT_AT_ONCE: usize = 4;
-/// So many blocks without objects are kept.
-const MOST_SPARE: usize = 64;
+/// So many blocks go back to the system at once.
+const RELEASED_AT_ONCE: usize = 8;
 
 /// The start of a block.
 #[repr(C, align(16))]
@@ -60,6 +60,9 @@ pub(super) struct Blocks {
     large: LargeObjects,
     /// Blocks without objects.
     spare: Vec<*mut MemoryBlock>,
+    /// The least number of these since the last sweep has begun, and how many were not used in the time before that, and may go.
+    least_spare: usize,
+    unused: usize,
     /// The number of the sweep that has begun last.
     sweep: u32,
     /// The bytes of all objects, garbage that is not swept included.
@@ -82,7 +85,7 @@ impl Blocks {
         let size = || Size { free: std::ptr::null_mut(), blocks: Vec::new(), next_block: 0, newest: null };
         let sizes = (0..N_SIZES).map(|_| size()).collect();
         let large = LargeObjects::default();
-        Blocks { sizes, large, spare: Vec::new(), sweep: 0, bytes: 0 }
+        Blocks { sizes, large, spare: Vec::new(), least_spare: 0, unused: 0, sweep: 0, bytes: 0 }
     }
 
     /// Memory for an object; its bytes are what they were. `is_garbage` says whether an object is garbage, and is told of it before its
@@ -124,6 +127,7 @@ impl Blocks {
         };
         if size.newest.is_null() || !has_room(size.newest) {
             let memory = self.spare.pop().unwrap_or_else(new_block);
+            self.least_spare = self.least_spare.min(self.spare.len());
             // SAFETY: the block is this large.
             unsafe { memory.write(MemoryBlock { cell: cell as u32, used: 0, sweep: self.sweep }) };
             size.newest = memory;
@@ -185,10 +189,7 @@ impl Blocks {
         if size.newest == block {
             size.newest = std::ptr::null_mut();
         }
-        match self.spare.len() < MOST_SPARE {
-            true => self.spare.push(block),
-            false => free_block(block),
-        }
+        self.spare.push(block);
         true
     }
 
@@ -199,6 +200,7 @@ impl Blocks {
             size.free = std::ptr::null_mut();
         }
         self.sweep = self.sweep.wrapping_add(1);
+        self.unused = std::mem::replace(&mut self.least_spare, self.spare.len());
         self.large.begin_sweep();
     }
 
@@ -207,6 +209,13 @@ impl Blocks {
         let before = self.bytes;
         if let Some(work) = self.large.sweep_some(&mut self.bytes, is_garbage) {
             return Some(work);
+        }
+        if self.unused > 0 {
+            let count = self.unused.min(RELEASED_AT_ONCE).min(self.spare.len());
+            self.spare.drain(self.spare.len() - count..).for_each(free_block);
+            self.unused = self.unused.saturating_sub(RELEASED_AT_ONCE);
+            self.least_spare = self.least_spare.min(self.spare.len());
+            return Some(1 << 13);
         }
         let waiting = |size: &Size| size.next_block < size.blocks.len();
         let index = self.sizes.iter().position(waiting)?;

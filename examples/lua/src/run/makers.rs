@@ -1,6 +1,5 @@
 //! Objects that bytecode makes.
 
-use super::calls::with_results;
 use super::slow::values;
 use crate::object::function::{Closure, Definition, VarCell};
 use crate::object::heap::{Gc, Header};
@@ -53,9 +52,9 @@ pub(crate) unsafe fn set_list_and_results(
     count: u64,
 ) -> Result<()> {
     // SAFETY: the template passes a run of registers.
-    let all = unsafe { with_results(vm, from, count) };
+    let count = vm.gather_with_results(unsafe { values(from, count) });
     let table = Value(table).as_table().expect("a constructor has made it");
-    vm.heap.set_list(table, first, &all).map_err(|_| Thrown)
+    vm.heap.set_list(table, first, &vm.gathered[..count as usize]).map_err(|_| Thrown)
 }
 
 /// # Safety
