@@ -17,7 +17,7 @@
 use super::finalize::Finalizers;
 use super::header::{Gc, Header, ObjectKind, color};
 use super::heap::Heap;
-use super::mark::{Marker, Trace, Tracing, is_large};
+use super::mark::{Ahead, Marker, Trace, Tracing, is_large};
 use crate::object::function::{Definition, Userdata};
 use crate::object::hash::HashPart;
 use crate::object::shape::ShapeRef;
@@ -326,6 +326,7 @@ impl Heap {
             tracing: &mut self.collector.tracing,
             definitions: &self.definitions,
             mode: self.mode,
+            ahead: Ahead::default(),
         }
     }
 
