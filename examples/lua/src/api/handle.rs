@@ -4,6 +4,7 @@
 //! program is that function's to use. The place of a handle has its value until the handle is dropped.
 
 use super::LuaResult;
+use crate::object::heap::CollectorStatistics;
 use crate::object::value::Value;
 use crate::run::error::Thrown;
 use crate::run::settings::Settings;
@@ -152,6 +153,21 @@ impl Lua {
         let limit = if bytes == 0 { usize::MAX } else { bytes };
         let before = self.with(|vm, _| vm.heap.set_limit(limit));
         if before == usize::MAX { 0 } else { before }
+    }
+
+    /// What the collector has done so far.
+    ///
+    /// ```
+    /// use azulejo_lua::api::Lua;
+    ///
+    /// let lua = Lua::new();
+    /// lua.collect_garbage()?;
+    /// assert_eq!(lua.collector_statistics().collections, 1);
+    /// assert_eq!(lua.collector_statistics().bytes, lua.used_memory());
+    /// # Ok::<(), azulejo_lua::api::LuaError>(())
+    /// ```
+    pub fn collector_statistics(&self) -> CollectorStatistics {
+        self.with(|vm, _| vm.heap.statistics())
     }
 
     /// Frees all that nothing refers to.

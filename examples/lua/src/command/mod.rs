@@ -13,6 +13,7 @@ pub use options::{Options, USAGE};
 
 use crate::api::Lua;
 use crate::library::{read_file, with_traceback};
+use crate::object::heap::Eagerness;
 use crate::object::value::{FUNCTION, Value};
 use crate::run::error::Thrown;
 use crate::run::settings::Settings;
@@ -26,7 +27,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// The environment variable by which the collector works whenever it may.
+/// The environment variable by which the collector works whenever it may: if it is `steps`, it does the least that it can do, otherwise
+/// a whole collection.
 const EAGER: &str = "AZULEJO_LUA_EAGER_COLLECTOR";
 
 /// Does what the command line says.
@@ -60,7 +62,11 @@ impl Session<'_> {
         if options.says_version {
             eprintln!("Lua 5.1 (azulejo)");
         }
-        self.vm.heap.set_eager(std::env::var_os(EAGER).is_some());
+        self.vm.heap.set_eagerness(match std::env::var_os(EAGER) {
+            None => Eagerness::None,
+            Some(value) if value == "steps" => Eagerness::Steps,
+            Some(_) => Eagerness::Cycles,
+        });
         let start = Instant::now();
         let sampler = self.vm.profile.as_deref().map(Sampler::start);
         let is_right = self.run_all(options);

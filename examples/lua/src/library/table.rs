@@ -36,7 +36,7 @@ pub(super) fn set_element(
 ) -> Result<()> {
     if let Some(element) = table.elements().get((at as usize).wrapping_sub(1)) {
         element.set(value);
-        vm.heap.wrote(table);
+        vm.heap.wrote(table, value);
         return Ok(());
     }
     match vm.heap.set_integer(table, at, value) {
@@ -81,6 +81,7 @@ fn insert_between(
     for place in (at as usize..end as usize - 1).rev() {
         elements[place].set(elements[place - 1].get());
     }
+    vm.heap.elements_move(table);
     set_element(vm, frames, table, at, value)
 }
 
@@ -94,7 +95,10 @@ fn remove(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     }
     let removed = table.get_integer(at);
     match table.elements().get(at as usize - 1..end as usize) {
-        Some(elements) => elements.windows(2).for_each(|pair| pair[0].set(pair[1].get())),
+        Some(elements) => {
+            elements.windows(2).for_each(|pair| pair[0].set(pair[1].get()));
+            vm.heap.elements_move(table);
+        }
         None => {
             for place in at..end {
                 set_element(vm, frames, table, place, table.get_integer(place + 1))?;

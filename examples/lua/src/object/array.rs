@@ -2,7 +2,10 @@
 //!
 //! In: integer keys. Out: an array as long as more than half of the keys up to its length are there, found when the hash part is full,
 //! as in C's Lua; and the length that `#` gives.
+//!
+//! The array of a weak table does not get long: the collector looks at all of it at once.
 
+use super::blocks::is_large;
 use super::hash::HashPart;
 use super::table::{KeyError, Table};
 use crate::object::heap::{Gc, Header, Heap, ObjectKind};
@@ -11,6 +14,9 @@ use std::cell::Cell;
 
 /// Elements that follow a header, in an object that belongs to one table.
 const HEADER: usize = size_of::<Header>();
+
+/// The longest array of a table that is weak when it grows.
+pub(super) const MOST_WEAK: u32 = 1024;
 
 impl Table {
     /// A border: a number of elements behind which there is `nil`, as `#` gives it.
@@ -58,16 +64,22 @@ impl Table {
 }
 
 impl Heap {
-    /// Memory for so many values, which belongs to one object.
+    /// Memory for so many values, which belongs to a table. What is in it has to be written.
     pub(crate) fn values(&mut self, count: u32) -> *mut Cell<Value> {
         let memory = self.allocate(HEADER + count as usize * size_of::<Value>());
         // SAFETY: there is so much memory.
         unsafe {
-            memory.cast::<Header>().write(Header::new(ObjectKind::Values, self.white(), count));
-            let first = memory.add(HEADER).cast::<Cell<Value>>();
-            (0..count as usize).for_each(|at| first.add(at).write(Cell::new(Value::NIL)));
-            first
+            memory.cast::<Header>().write(Header::new(ObjectKind::Values, self.memory_color(), count));
+            memory.add(HEADER).cast::<Cell<Value>>()
         }
+    }
+
+    /// Makes memory for values larger that is an object of its own; returns where it is.
+    fn grow_values(&mut self, values: *mut Cell<Value>, count: u32) -> *mut Cell<Value> {
+        let object = self.grow(header_of(values), HEADER + count as usize * size_of::<Value>());
+        object.len.set(count);
+        // SAFETY: the values are behind the header.
+        unsafe { object.pointer().add(1).cast() }
     }
 
     /// Gives back memory for values, unless it is the table's own.
@@ -90,13 +102,17 @@ impl Heap {
         if capacity <= old {
             return;
         }
+        table.array_capacity.set(capacity);
+        let is_alone = !table.header.has(Table::INLINE_ELEMENTS);
+        if is_alone && is_large(HEADER + old as usize * size_of::<Value>()) {
+            table.array.set(self.grow_values(table.array.get(), capacity));
+            return;
+        }
         let (array, len) = (self.values(capacity), table.array_len.get() as usize);
         // SAFETY: so many elements are there, and there is room for them.
         unsafe { array.copy_from_nonoverlapping(table.array.get(), len) };
         let array = table.array.replace(array);
-        table.array_capacity.set(capacity);
         self.free_values(table, array, (Table::INLINE_ELEMENTS, old));
-        self.wrote(table);
     }
 
     /// Sets the elements from a key on, of a table that a constructor makes.
@@ -116,9 +132,9 @@ impl Heap {
         for (value, at) in values.iter().zip(start as usize..) {
             // SAFETY: there is room for it.
             unsafe { table.array.get().add(at).write(Cell::new(*value)) };
+            self.wrote(table, *value);
         }
         table.array_len.set(end);
-        self.wrote(table);
         Ok(())
     }
 
@@ -128,16 +144,19 @@ impl Heap {
         loop {
             let len = table.array_len.get();
             if len == table.array_capacity.get() {
+                if len >= MOST_WEAK && self.is_weak(table) {
+                    return self.add_hashed(table, Value::number(len as f64 + 1.0), value);
+                }
                 let doubled = len.max(2).checked_mul(2).ok_or(KeyError::Overflow)?;
                 self.reserve_elements(table, doubled);
             }
             // SAFETY: there is room for it.
             unsafe { (*table.array.get().add(len as usize)).set(value) };
             table.array_len.set(len + 1);
+            self.wrote(table, value);
             let Some(hash) = table.hash.get() else { return Ok(()) };
             let Some(at) = hash.find(Value::number(len as f64 + 2.0)) else { return Ok(()) };
-            let entry = &hash.entries()[at as usize];
-            value = entry.value.replace(Value::NIL);
+            value = hash.take(at);
             if value.is_nil() {
                 return Ok(());
             }
@@ -170,17 +189,19 @@ impl Heap {
         if best <= len as u64 || key < 1 || key as u64 > best {
             return false;
         }
+        if best > MOST_WEAK as u64 && self.is_weak(table) {
+            return false;
+        }
         let best = best as u32;
         self.reserve_elements(table, best);
         for at in len..best {
-            let moved =
-                hash.find(Value::number(at as f64 + 1.0)).map(|at| &hash.entries()[at as usize].value);
-            let value = moved.map_or(Value::NIL, |value| value.replace(Value::NIL));
+            let moved = hash.find(Value::number(at as f64 + 1.0));
+            let value = moved.map_or(Value::NIL, |at| hash.take(at));
             // SAFETY: there is room for it.
             unsafe { (*table.array.get().add(at as usize)).set(value) };
+            self.wrote(table, value);
         }
         table.array_len.set(best);
-        self.wrote(table);
         true
     }
 }

@@ -1,12 +1,14 @@
 //! Memory for objects: blocks of cells of one size, and large objects by themselves.
 //!
-//! In: sizes. Out: cells, which come back when the collector sweeps or when their owner frees them. A block is swept when a cell of
-//! its size is wanted next, so that no pause depends on the size of the heap.
+//! In: sizes. Out: cells, which come back when the collector sweeps or when their owner frees them. Some blocks are swept when a cell of
+//! their size is wanted, the others a little at a time, so that no pause depends on the size of the heap. A block in which nothing is
+//! left may have cells of another size next, and memory that was not wanted for long goes back to the system.
 //!
-//! **Invariant:** the list of free cells of a size has cells of swept blocks only. A cell that is freed in another block is found when
-//! that is swept.
+//! **Invariant:** the list of free cells of a size has cells of swept blocks only, each once. A cell that is freed in another block is
+//! found when that is swept. Of the blocks of a size those in front of `next_block` are swept.
 
 use super::header::{Header, ObjectKind};
+use super::large::LargeObjects;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// The bytes of a block, and its alignment.
@@ -19,6 +21,10 @@ const MAX_CELL: usize = 1024;
 const PORTION: usize = 1 << 11;
 /// How many sizes of cells there are.
 const N_SIZES: usize = MAX_CELL / GRAIN;
+/// So many blocks are swept for one cell, before there is a block more.
+const SWEPT_AT_ONCE: usize = 4;
+/// So many blocks go back to the system at once.
+const RELEASED_AT_ONCE: usize = 8;
 
 /// The start of a block.
 #[repr(C, align(16))]
@@ -27,7 +33,8 @@ struct MemoryBlock {
     cell: u32,
     /// How many of its cells have been free cells or objects. The memory of the others is as the system gave it.
     used: u32,
-    is_swept: bool,
+    /// The number of the sweep that it has been through.
+    sweep: u32,
 }
 
 /// A free cell: a header of kind `Free`, and the next one.
@@ -38,81 +45,99 @@ struct FreeCell {
 }
 
 /// The cells of one size.
-#[derive(Default)]
 struct Size {
+    free: *mut FreeCell,
     blocks: Vec<*mut MemoryBlock>,
     /// The blocks from here on are not swept in this cycle.
     next_block: usize,
-    free: *mut FreeCell,
-    /// The block that was made last.
+    /// The block that was made last; null if it is gone.
     newest: *mut MemoryBlock,
 }
 
 /// All memory of a heap's objects.
 pub(super) struct Blocks {
     sizes: Vec<Size>,
-    /// Objects with memory of their own, each with its size.
-    large: Vec<(*mut Header, usize)>,
-    /// The large objects from here on are not swept in this cycle.
-    next_large: usize,
+    large: LargeObjects,
+    /// Blocks without objects.
+    spare: Vec<*mut MemoryBlock>,
+    /// The least number of these since the last sweep has begun, and how many were not used in the time before that, and may go.
+    least_spare: usize,
+    unused: usize,
+    /// The number of the sweep that has begun last.
+    sweep: u32,
     /// The bytes of all objects, garbage that is not swept included.
     pub(super) bytes: usize,
 }
-
-/// Says whether an object is garbage, and is told of it before its memory is taken.
-pub(super) type IsGarbage<'a> = &'a mut dyn FnMut(*mut Header) -> bool;
 
 /// The bytes that an object of this size takes.
 fn rounded(bytes: usize) -> usize {
     bytes.max(GRAIN).next_multiple_of(GRAIN)
 }
 
+/// Whether an object of this size has memory of its own.
+pub(super) fn is_large(bytes: usize) -> bool {
+    bytes > MAX_CELL
+}
+
 impl Blocks {
     pub(super) fn new() -> Blocks {
-        let sizes = (0..N_SIZES).map(|_| Size::default()).collect();
-        Blocks { sizes, large: Vec::new(), next_large: 0, bytes: 0 }
+        let null = std::ptr::null_mut();
+        let size = || Size { free: std::ptr::null_mut(), blocks: Vec::new(), next_block: 0, newest: null };
+        let sizes = (0..N_SIZES).map(|_| size()).collect();
+        let large = LargeObjects::default();
+        Blocks { sizes, large, spare: Vec::new(), least_spare: 0, unused: 0, sweep: 0, bytes: 0 }
     }
 
-    /// Memory for an object; its bytes are what they were.
-    pub(super) fn allocate(&mut self, bytes: usize, is_garbage: IsGarbage<'_>) -> *mut u8 {
+    /// Memory for an object; its bytes are what they were. `is_garbage` says whether an object is garbage, and is told of it before its
+    /// memory is taken.
+    #[inline]
+    pub(super) fn allocate(&mut self, bytes: usize, is_garbage: impl FnMut(*mut Header) -> bool) -> *mut u8 {
         let bytes = rounded(bytes);
         self.bytes += bytes;
-        if bytes > MAX_CELL {
-            let layout = large_layout(bytes);
-            // SAFETY: the size is not zero.
-            let memory = unsafe { alloc(layout) };
-            if memory.is_null() {
-                handle_alloc_error(layout);
-            }
-            self.large.push((memory.cast(), bytes));
-            return memory;
+        if is_large(bytes) {
+            return self.large.allocate(bytes);
         }
         let index = bytes / GRAIN - 1;
-        if self.sizes[index].free.is_null() {
-            self.refill(index, is_garbage);
+        let mut cell = self.sizes[index].free;
+        if cell.is_null() {
+            cell = self.refill(index, is_garbage);
         }
-        let size = &mut self.sizes[index];
-        let cell = size.free;
         // SAFETY: free cells are linked.
-        size.free = unsafe { (*cell).next };
+        self.sizes[index].free = unsafe { (*cell).next };
         cell.cast()
     }
 
-    /// Finds free cells of a size: sweeps blocks until there are some, or takes more of the newest block, or makes a block.
-    fn refill(&mut self, index: usize, is_garbage: IsGarbage<'_>) {
-        while self.sizes[index].free.is_null() && self.sweep_block(index, is_garbage) {}
+    /// Finds free cells of a size, and gives the first: sweeps some blocks, takes more of the newest block, or makes a block.
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self, index: usize, mut is_garbage: impl FnMut(*mut Header) -> bool) -> *mut FreeCell {
+        for _ in 0..SWEPT_AT_ONCE {
+            if !self.sizes[index].free.is_null() || !self.sweep_block(index, &mut is_garbage) {
+                break;
+            }
+        }
         let (size, cell) = (&mut self.sizes[index], (index + 1) * GRAIN);
         if !size.free.is_null() {
-            return;
+            return size.free;
         }
+        // Cells of a block that is not swept would be in the list twice.
         // SAFETY: the block is there.
-        if size.newest.is_null() || unsafe { (*size.newest).used as usize } == n_cells(cell) {
-            size.newest = new_block(cell);
+        let has_room = |block: *mut MemoryBlock| unsafe {
+            (*block).sweep == self.sweep && ((*block).used as usize) < n_cells(cell)
+        };
+        if size.newest.is_null() || !has_room(size.newest) {
+            let memory = self.spare.pop().unwrap_or_else(new_block);
+            self.least_spare = self.least_spare.min(self.spare.len());
+            // SAFETY: the block is this large.
+            unsafe { memory.write(MemoryBlock { cell: cell as u32, used: 0, sweep: self.sweep }) };
+            size.newest = memory;
             // Blocks that are not swept stay behind those that are.
-            size.blocks.insert(size.next_block, size.newest);
+            size.blocks.push(memory);
+            let last = size.blocks.len() - 1;
+            size.blocks.swap(size.next_block, last);
             size.next_block += 1;
         }
-        // SAFETY: the block is there, swept as all of this size are, and has room for these cells.
+        // SAFETY: the block is there, is swept, and has room for these cells.
         unsafe {
             let used = (*size.newest).used as usize;
             let end = (used + (PORTION / cell).max(1)).min(n_cells(cell));
@@ -123,34 +148,48 @@ impl Blocks {
             }
             (*size.newest).used = end as u32;
         }
+        size.free
     }
 
     /// Sweeps the next block of a size; returns whether there was one.
-    fn sweep_block(&mut self, index: usize, is_garbage: IsGarbage<'_>) -> bool {
+    fn sweep_block(&mut self, index: usize, is_garbage: &mut impl FnMut(*mut Header) -> bool) -> bool {
         let size = &mut self.sizes[index];
         let Some(&block) = size.blocks.get(size.next_block) else { return false };
-        size.next_block += 1;
+        let (mut free, mut freed, mut is_used) = (size.free, 0, false);
         // SAFETY: the block and its cells are there.
         unsafe {
             let bytes = (*block).cell as usize;
-            (*block).is_swept = true;
+            (*block).sweep = self.sweep;
             for cell in cells(block).rev() {
                 if (*cell).kind() != ObjectKind::Free {
                     if !is_garbage(cell) {
+                        is_used = true;
                         continue;
                     }
                     (*cell).set_free();
-                    self.bytes -= bytes;
+                    freed += bytes;
                     if cfg!(debug_assertions) {
                         // Whoever still uses it is to notice.
                         let behind = size_of::<FreeCell>();
                         cell.cast::<u8>().add(behind).write_bytes(0xdb, bytes - behind);
                     }
                 }
-                (*cell.cast::<FreeCell>()).next = size.free;
-                size.free = cell.cast();
+                (*cell.cast::<FreeCell>()).next = free;
+                free = cell.cast();
             }
         }
+        self.bytes -= freed;
+        if is_used {
+            size.free = free;
+            size.next_block += 1;
+            return true;
+        }
+        // Its cells are in no list.
+        size.blocks.swap_remove(size.next_block);
+        if size.newest == block {
+            size.newest = std::ptr::null_mut();
+        }
+        self.spare.push(block);
         true
     }
 
@@ -159,62 +198,55 @@ impl Blocks {
         for size in &mut self.sizes {
             size.next_block = 0;
             size.free = std::ptr::null_mut();
-            for &block in &size.blocks {
-                // SAFETY: the block is there.
-                unsafe { (*block).is_swept = false };
-            }
         }
-        self.next_large = 0;
+        self.sweep = self.sweep.wrapping_add(1);
+        self.unused = std::mem::replace(&mut self.least_spare, self.spare.len());
+        self.large.begin_sweep();
     }
 
-    /// Sweeps some more; returns whether all is swept.
-    pub(super) fn sweep_some(&mut self, is_garbage: IsGarbage<'_>) -> bool {
-        const LARGE_AT_ONCE: usize = 64;
-        for _ in 0..LARGE_AT_ONCE {
-            let Some(&(object, bytes)) = self.large.get(self.next_large) else { break };
-            if is_garbage(object) {
-                self.large.swap_remove(self.next_large);
-                self.release_large(object, bytes);
-            } else {
-                self.next_large += 1;
-            }
+    /// Sweeps some more; returns how much work that was, or `None` if all is swept.
+    pub(super) fn sweep_some(&mut self, is_garbage: &mut impl FnMut(*mut Header) -> bool) -> Option<usize> {
+        let before = self.bytes;
+        if let Some(work) = self.large.sweep_some(&mut self.bytes, is_garbage) {
+            return Some(work);
         }
-        if self.next_large < self.large.len() {
-            return false;
+        if self.unused > 0 {
+            let count = self.unused.min(RELEASED_AT_ONCE).min(self.spare.len());
+            self.spare.drain(self.spare.len() - count..).for_each(free_block);
+            self.unused = self.unused.saturating_sub(RELEASED_AT_ONCE);
+            self.least_spare = self.least_spare.min(self.spare.len());
+            return Some(1 << 13);
         }
         let waiting = |size: &Size| size.next_block < size.blocks.len();
-        match self.sizes.iter().position(waiting) {
-            Some(index) => {
-                self.sweep_block(index, is_garbage);
-                false
-            }
-            None => true,
-        }
+        let index = self.sizes.iter().position(waiting)?;
+        self.sweep_block(index, is_garbage);
+        Some((1 << 13) + (before - self.bytes) / 4)
     }
 
-    fn release_large(&mut self, object: *mut Header, bytes: usize) {
-        self.bytes -= bytes;
-        // SAFETY: it was allocated so.
-        unsafe { dealloc(object.cast(), large_layout(bytes)) };
+    /// Makes a large object larger; returns where it is now. Its bytes stay.
+    pub(super) fn grow(&mut self, object: *mut Header, bytes: usize) -> *mut Header {
+        let (now, before) = self.large.grow(object, rounded(bytes));
+        self.bytes += rounded(bytes) - before;
+        now
     }
 
-    /// Gives back an object that nothing refers to, of which the size is known. Large ones are left to the collector.
+    /// Gives back an object that nothing refers to, of which the size is known.
     pub(super) fn free(&mut self, object: *mut Header, bytes: usize) {
         let bytes = rounded(bytes);
-        if bytes > MAX_CELL {
-            return;
+        self.bytes -= bytes;
+        if is_large(bytes) {
+            return self.large.free(object);
         }
         // SAFETY: the object is there, in a block of its alignment.
         unsafe {
             (*object).set_free();
             let block: *mut MemoryBlock = object.map_addr(|address| address & !(BLOCK - 1)).cast();
-            if (*block).is_swept {
+            if (*block).sweep == self.sweep {
                 let size = &mut self.sizes[bytes / GRAIN - 1];
                 (*object.cast::<FreeCell>()).next = size.free;
                 size.free = object.cast();
             }
         }
-        self.bytes -= bytes;
     }
 
     /// Visits all objects.
@@ -223,38 +255,34 @@ impl Blocks {
             // SAFETY: the cells are there.
             cells(*block).filter(|cell| unsafe { (**cell).kind() } != ObjectKind::Free).for_each(&mut visit);
         }
-        self.large.iter().for_each(|(object, _)| visit(*object));
+        self.large.each(visit);
     }
 }
 
 impl Drop for Blocks {
     fn drop(&mut self) {
-        for (object, bytes) in std::mem::take(&mut self.large) {
-            self.release_large(object, bytes);
-        }
-        let layout = Layout::from_size_align(BLOCK, BLOCK).expect("a block has a size");
-        for block in self.sizes.iter().flat_map(|size| &size.blocks) {
-            // SAFETY: it was allocated so.
-            unsafe { dealloc(block.cast(), layout) };
-        }
+        let blocks = self.sizes.iter().flat_map(|size| &size.blocks);
+        blocks.chain(&self.spare).for_each(|block| free_block(*block));
     }
 }
 
-fn large_layout(bytes: usize) -> Layout {
-    Layout::from_size_align(bytes, GRAIN).expect("no object is larger than memory")
+fn block_layout() -> Layout {
+    Layout::from_size_align(BLOCK, BLOCK).expect("a block has a size")
 }
 
-/// Makes a block of cells of this size.
-fn new_block(cell: usize) -> *mut MemoryBlock {
-    let layout = Layout::from_size_align(BLOCK, BLOCK).expect("a block has a size");
+/// Memory for a block.
+fn new_block() -> *mut MemoryBlock {
     // SAFETY: the size is not zero.
-    let block: *mut MemoryBlock = unsafe { alloc(layout) }.cast();
+    let block: *mut MemoryBlock = unsafe { alloc(block_layout()) }.cast();
     if block.is_null() {
-        handle_alloc_error(layout);
+        handle_alloc_error(block_layout());
     }
-    // SAFETY: the block is this large.
-    unsafe { block.write(MemoryBlock { cell: cell as u32, used: 0, is_swept: true }) };
     block
+}
+
+fn free_block(block: *mut MemoryBlock) {
+    // SAFETY: it was allocated so.
+    unsafe { dealloc(block.cast(), block_layout()) };
 }
 
 /// How many cells of this size a block has.

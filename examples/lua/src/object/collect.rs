@@ -1,25 +1,31 @@
 //! The collector: it marks what can be reached, a little at a time, and sweeps what is left.
 //!
 //! In: roots, at each step. Out: a heap without what nothing refers to. A step does work in proportion to what was allocated since the
-//! last one, so pauses are short: the only work that is done at once is that on the roots, on objects that changed after they had been
-//! marked, and on weak tables.
+//! last one, but never much, so pauses are short whatever is on the heap: what is left to do after a step is done by the next.
 //!
 //! | phase | what a step does | then |
 //! | --- | --- | --- |
 //! | `Pause` | nothing, until enough is allocated; then it marks the roots | `Mark` |
-//! | `Mark` | traces gray objects; when there are none, the roots again, and what changed | `Sweep` |
-//! | `Sweep` | frees white objects | `Pause` |
+//! | `Mark` | goes on from what was reached (`mark`); when there is nothing, it looks whether all is marked | `Clear` |
+//! | `Clear` | removes what is garbage from large weak tables (`weak`) | `Sweep` |
+//! | `Sweep` | frees what was not reached: shapes, large objects, and blocks of objects | `Pause` |
 //!
-//! **Invariant:** while marking, no black object refers to a white one, unless it is in the list of those that are traced again. Whoever
-//! stores in a black object puts it there ([`Heap::again`]).
+//! All is marked when the roots and what changed lead to no more than can be marked at once. If they lead to more, that is marked
+//! a little at a time, too, and then is the next try. What is new since the last try is less each time, since the collector is faster
+//! than the program. After some tries all the rest is marked at once.
 
+use super::finalize::Finalizers;
 use super::header::{Gc, Header, ObjectKind, color};
 use super::heap::Heap;
-use crate::object::function::{Closure, Definition, Native, Pack, Userdata, VarCell};
+use super::mark::{Ahead, Marker, Trace, Tracing, is_large};
+use crate::object::function::{Definition, Userdata};
+use crate::object::hash::HashPart;
+use crate::object::shape::ShapeRef;
 use crate::object::string::Strings;
-use crate::object::table::{HashPart, Table};
+use crate::object::table::Table;
 use crate::object::thread::Thread;
-use crate::object::value::{STRING, Value};
+use crate::object::value::Value;
+use std::time::{Duration, Instant};
 
 /// What a step does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,7 +33,47 @@ enum Phase {
     #[default]
     Pause,
     Mark,
+    Clear,
     Sweep,
+}
+
+/// What the collector does whenever it may work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Eagerness {
+    /// What is due.
+    #[default]
+    None,
+    /// The least step that there is: so that what changes between two steps of one cycle is found to be noticed.
+    Steps,
+    /// A whole cycle: so that what is not reachable by mistake is found to be missing.
+    Cycles,
+}
+
+/// What the collector has done, and what is there.
+///
+/// ```
+/// use azulejo_lua::api::Lua;
+///
+/// let lua = Lua::new();
+/// lua.load("for i = 1, 1e5 do local t = { i } end").exec()?;
+/// let statistics = lua.collector_statistics();
+/// assert!(statistics.collections > 0 && statistics.steps > statistics.collections);
+/// assert!(statistics.bytes < 4 << 20);
+/// # Ok::<(), azulejo_lua::api::LuaError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct CollectorStatistics {
+    /// How many collections have ended.
+    pub collections: u64,
+    /// How many steps there were. A program waits for one at a time, unless it asks for a whole collection.
+    pub steps: u64,
+    /// The time of the longest step.
+    pub longest_step: Duration,
+    /// The most work of a step, about as the bytes that were looked at.
+    pub most_work: usize,
+    /// The bytes of all objects that are there, garbage that was not freed yet included.
+    pub bytes: usize,
 }
 
 /// The state of the collector.
@@ -36,27 +82,38 @@ pub(crate) struct Collector {
     /// The bytes that were allocated beyond what calls for a step; negative until then.
     pub(crate) debt: isize,
     pub(super) white: u8,
-    gray: Vec<Gc<Header>>,
-    /// Objects that changed after they had been marked.
-    again: Vec<Gc<Header>>,
-    /// Weak tables that were reached.
-    weak: Vec<Gc<Table>>,
-    /// Userdata whose metatable has `__gc`, in the order in which they got it.
-    finalizable: Vec<Gc<Userdata>>,
-    /// Userdata that nothing refers to, whose finalizers have not run.
-    unfinalized: Vec<Gc<Userdata>>,
+    pub(super) tracing: Tracing,
+    pub(super) finalizers: Finalizers,
+    /// Weak tables of which entries are to be removed, and how many of each have been looked at.
+    pub(super) waiting: Vec<(Gc<Table>, u32)>,
+    /// How often it was tried to end the marking.
+    tries: u32,
+    /// Whether the metatable of weak tables that were reached may have changed.
+    has_mode_changed: bool,
     /// How many percent of the live bytes there are when the next cycle starts.
     pub(super) pause: usize,
     /// How much faster than the program the collector works, in percent.
     pub(super) speed: usize,
     /// More bytes than this are not to be alive.
     limit: usize,
-    /// Whether each step is a whole cycle, and the next one is due at once.
-    is_eager: bool,
+    eagerness: Eagerness,
+    pub(super) statistics: CollectorStatistics,
 }
 
 /// The bytes that are allocated between two steps.
-const STEP: isize = 16 << 10;
+const STEP: isize = 32 << 10;
+
+/// The most work of a step, as bytes: that of a fraction of a millisecond.
+const MOST_WORK: usize = 256 << 10;
+
+/// The work of the least step: that on a few objects.
+const LEAST_WORK: usize = 256;
+
+/// As much may be left to mark when the marking ends.
+const LAST_WORK: usize = 128 << 10;
+
+/// After so many tries the marking ends, whatever is left to mark.
+const MOST_TRIES: u32 = 16;
 
 /// So many bytes need no collector.
 const LEAST: usize = 256 << 10;
@@ -67,70 +124,22 @@ impl Default for Collector {
             phase: Phase::Pause,
             debt: -(LEAST as isize),
             white: color::WHITE,
-            gray: Vec::new(),
-            again: Vec::new(),
-            weak: Vec::new(),
-            finalizable: Vec::new(),
-            unfinalized: Vec::new(),
+            tracing: Tracing::default(),
+            finalizers: Finalizers::default(),
+            waiting: Vec::new(),
+            tries: 0,
+            has_mode_changed: false,
             pause: 200,
             speed: 200,
             limit: usize::MAX,
-            is_eager: false,
+            eagerness: Eagerness::None,
+            statistics: CollectorStatistics::default(),
         }
-    }
-}
-
-/// What refers to objects, and is no object itself.
-pub trait Trace {
-    /// Marks all that this refers to.
-    fn trace(&self, marker: &mut Marker<'_>);
-}
-
-/// Takes what is reached.
-pub struct Marker<'a> {
-    white: u8,
-    gray: &'a mut Vec<Gc<Header>>,
-    definitions: &'a [Option<Gc<Definition>>],
-}
-
-impl Marker<'_> {
-    /// A value was reached.
-    pub fn value(&mut self, value: Value) {
-        if value.0 >= STRING
-            && let Some(object) = value.header()
-        {
-            self.object(object);
-        }
-    }
-
-    /// An object was reached.
-    pub fn object(&mut self, object: Gc<Header>) {
-        if object.color.get() != self.white {
-            return;
-        }
-        match object.kind() {
-            ObjectKind::String => object.color.set(color::BLACK),
-            _ => {
-                object.color.set(color::GRAY);
-                self.gray.push(object);
-            }
-        }
-    }
-
-    /// A function of this number runs.
-    pub fn function(&mut self, number: u32) {
-        if let Some(Some(definition)) = self.definitions.get(number as usize) {
-            self.object(definition.header());
-        }
-    }
-
-    /// Memory was reached that belongs to one object, which traces what is in it.
-    fn memory(&mut self, object: Gc<Header>) {
-        object.color.set(color::BLACK);
     }
 }
 
 /// Whether an object is garbage, which is finished then.
+#[inline(always)]
 pub(super) fn is_garbage(object: *mut Header, garbage: u8, strings: &mut Strings) -> bool {
     // SAFETY: the object is there.
     let header = unsafe { &*object };
@@ -139,11 +148,12 @@ pub(super) fn is_garbage(object: *mut Header, garbage: u8, strings: &mut Strings
         header.color.set(garbage ^ 1);
         return false;
     }
-    if header.kind() == ObjectKind::String {
+    match header.kind() {
         // SAFETY: the object is a string.
-        strings.remove(unsafe { Gc::of(object.cast()) });
+        ObjectKind::String => strings.remove(unsafe { Gc::of(object.cast()) }),
+        ObjectKind::Userdata | ObjectKind::Thread | ObjectKind::Definition => finish(object),
+        _ => {}
     }
-    finish(object);
     true
 }
 
@@ -176,10 +186,10 @@ impl Heap {
         self.collector.debt = self.collector.debt.max(0);
     }
 
-    /// Lets the collector do a whole cycle whenever it may work, so that what is not reachable by mistake is found to be missing.
-    pub fn set_eager(&mut self, is_eager: bool) {
-        self.collector.is_eager = is_eager;
-        self.collector.debt = self.collector.debt.max(is_eager as isize);
+    /// Sets what the collector does whenever it may work.
+    pub fn set_eagerness(&mut self, eagerness: Eagerness) {
+        self.collector.eagerness = eagerness;
+        self.collector.debt = self.collector.debt.max((eagerness != Eagerness::None) as isize);
     }
 
     /// Sets how many bytes may be alive; returns what it was. A step is due.
@@ -208,35 +218,54 @@ impl Heap {
         std::mem::replace(&mut self.collector.speed, percent)
     }
 
-    /// Traces a black object again, because it has changed.
-    pub(crate) fn again(&mut self, object: Gc<Header>) {
-        if self.collector.phase == Phase::Mark {
-            object.color.set(color::GRAY);
-            self.collector.again.push(object);
-        }
+    /// What the collector has done.
+    pub fn statistics(&self) -> CollectorStatistics {
+        CollectorStatistics { bytes: self.bytes(), ..self.collector.statistics }
     }
 
     /// Does some work, in proportion to what was allocated. All that is not reachable from the roots may be freed.
     /// Returns whether that was the end of a cycle.
     pub fn step(&mut self, roots: &dyn Trace) -> bool {
-        if self.collector.is_eager {
-            self.collect(roots);
-            return true;
+        let start = Instant::now();
+        let due = (STEP + self.collector.debt.max(0)) as usize;
+        let (is_end, work) = match self.collector.eagerness {
+            Eagerness::None => self.work_for(due, MOST_WORK, roots),
+            Eagerness::Steps => self.work_for(LEAST_WORK, LEAST_WORK, roots),
+            Eagerness::Cycles => {
+                self.collect(roots);
+                (true, 0)
+            }
+        };
+        if self.collector.eagerness != Eagerness::None {
+            self.collector.debt = 1;
         }
-        self.step_for((STEP + self.collector.debt.max(0)) as usize, roots)
+        let statistics = &mut self.collector.statistics;
+        statistics.steps += 1;
+        statistics.longest_step = statistics.longest_step.max(start.elapsed());
+        statistics.most_work = statistics.most_work.max(work);
+        is_end
     }
 
     /// Does as much work as is due when so many bytes have been allocated. Returns whether that was the end of a cycle.
     pub fn step_for(&mut self, bytes: usize, roots: &dyn Trace) -> bool {
-        let mut work = (bytes / 100 * self.collector.speed.max(25)) as isize;
+        self.work_for(bytes, usize::MAX, roots).0
+    }
+
+    /// Does what is due when so many bytes have been allocated, but not more than some work. Returns whether that was the end of
+    /// a cycle, and how much work it was.
+    fn work_for(&mut self, bytes: usize, most: usize, roots: &dyn Trace) -> (bool, usize) {
+        let speed = self.collector.speed.max(25);
+        let due = (bytes as u128 * speed as u128 / 100).min(most as u128) as usize;
+        let mut done = 0;
         loop {
-            work -= self.work(roots, work);
+            done += self.work(roots, due.saturating_sub(done).max(1));
             if self.collector.phase == Phase::Pause {
-                return true;
+                return (true, done);
             }
-            if work <= 0 {
-                self.collector.debt = -STEP;
-                return false;
+            if done >= due {
+                // What was not done is due with the next step, which may be at once.
+                self.collector.debt = bytes as isize - (due * 100 / speed) as isize - STEP;
+                return (false, done);
             }
         }
     }
@@ -245,248 +274,214 @@ impl Heap {
     pub fn collect(&mut self, roots: &dyn Trace) {
         // What was reached so far may be garbage by now: a cycle that has begun is brought to its end first.
         while self.collector.phase != Phase::Pause {
-            self.work(roots, isize::MAX);
+            self.work(roots, usize::MAX);
         }
-        self.work(roots, isize::MAX);
+        self.work(roots, usize::MAX);
         while self.collector.phase != Phase::Pause {
-            self.work(roots, isize::MAX);
+            self.work(roots, usize::MAX);
         }
     }
 
-    /// Does one piece of work; returns how much it was.
-    fn work(&mut self, roots: &dyn Trace, budget: isize) -> isize {
+    /// Does one piece of work, which is to be no more than some; returns how much it was.
+    fn work(&mut self, roots: &dyn Trace, budget: usize) -> usize {
         match self.collector.phase {
             Phase::Pause => {
-                self.mark_roots(roots);
-                self.collector.phase = Phase::Mark;
+                self.begin_marking(roots);
                 0
             }
             Phase::Mark => {
-                let done = self.trace_gray(budget);
-                if self.collector.gray.is_empty() {
-                    self.finish_marking(roots);
+                let white = self.white();
+                if !self.collector.tracing.is_done() {
+                    return self.marker().trace_some(budget);
                 }
-                done
-            }
-            Phase::Sweep => {
-                let (garbage, strings) = (self.garbage_color(), &mut self.strings);
-                let before = self.blocks.bytes;
-                if self.blocks.sweep_some(&mut |object| is_garbage(object, garbage, strings)) {
-                    self.begin_pause();
+                if let Some(work) = self.collector.finalizers.look_at_some(white) {
+                    return work;
                 }
-                (1 << 13) + (before - self.blocks.bytes.min(before)) as isize / 4
+                self.try_to_finish(roots)
             }
+            Phase::Clear => self.clear_some().unwrap_or_else(|| {
+                self.begin_sweep();
+                0
+            }),
+            Phase::Sweep => self.sweep_some().unwrap_or_else(|| {
+                self.begin_pause();
+                0
+            }),
         }
     }
 
-    fn begin_pause(&mut self) {
-        self.collector.phase = Phase::Pause;
-        let bytes = self.blocks.bytes.max(LEAST);
-        let next = bytes / 100 * self.collector.pause;
-        self.collector.debt = match self.collector.is_eager {
-            true => 1,
-            false => -((next.min(self.collector.limit).saturating_sub(bytes)).max(STEP as usize) as isize),
-        };
+    fn begin_marking(&mut self, roots: &dyn Trace) {
+        self.collector.phase = Phase::Mark;
+        self.collector.tries = 0;
+        self.collector.finalizers.begin_marking();
+        self.shapes.begin_marking();
+        self.mark_roots(roots);
     }
 
-    fn marker(&mut self) -> Marker<'_> {
-        Marker { white: self.collector.white, gray: &mut self.collector.gray, definitions: &self.definitions }
+    /// Who takes what is reached.
+    pub(super) fn marker(&mut self) -> Marker<'_> {
+        Marker {
+            white: self.collector.white,
+            cycle: self.shapes.cycle,
+            tracing: &mut self.collector.tracing,
+            definitions: &self.definitions,
+            mode: self.mode,
+            ahead: Ahead::default(),
+        }
     }
 
     fn mark_roots(&mut self, roots: &dyn Trace) {
         let kept = std::mem::take(&mut self.kept);
-        let (white, gray) = (self.collector.white, &mut self.collector.gray);
-        let mut marker = Marker { white, gray, definitions: &self.definitions };
+        let finalizers = std::mem::take(&mut self.collector.finalizers);
+        let root = self.shapes.root();
+        let mut marker = self.marker();
         roots.trace(&mut marker);
         kept.iter().for_each(|object| marker.object(*object));
-        self.shapes.each_key(|key| marker.object(key.header()));
-        self.collector.unfinalized.iter().for_each(|userdata| marker.object(userdata.header()));
+        finalizers.unfinalized().for_each(|userdata| marker.object(userdata.header()));
+        marker.shape(root);
+        self.collector.finalizers = finalizers;
         self.kept = kept;
     }
 
-    /// Traces gray objects up to an amount of work; returns how much it was.
-    fn trace_gray(&mut self, budget: isize) -> isize {
-        let mut done = 0;
-        while done < budget
-            && let Some(object) = self.collector.gray.pop()
-        {
-            done += self.trace(object) as isize;
+    /// Ends the marking, if little is left to mark; returns how much was marked.
+    fn try_to_finish(&mut self, roots: &dyn Trace) -> usize {
+        self.collector.tries += 1;
+        let most = if self.collector.tries > MOST_TRIES { usize::MAX } else { LAST_WORK };
+        self.mark_roots(roots);
+        let again = std::mem::take(&mut self.collector.tracing.again);
+        self.collector.tracing.gray.extend(again);
+        if std::mem::take(&mut self.collector.has_mode_changed) {
+            // What was weak may not be any more.
+            let weak = std::mem::take(&mut self.collector.tracing.weak);
+            self.collector.tracing.gray.extend(weak.iter().map(|(table, _)| table.header()));
         }
-        done
-    }
-
-    /// Traces an object: it is black then. Returns its size.
-    fn trace(&mut self, object: Gc<Header>) -> usize {
-        object.color.set(color::BLACK);
-        // SAFETY: the object is of its kind.
-        unsafe {
-            match object.kind() {
-                ObjectKind::Table => self.trace_table(object.cast()),
-                ObjectKind::Closure => object.cast::<Closure>().trace(&mut self.marker()),
-                ObjectKind::Definition => object.cast::<Definition>().trace(&mut self.marker()),
-                ObjectKind::Native => object.cast::<Native>().trace(&mut self.marker()),
-                ObjectKind::Cell => object.cast::<VarCell>().trace(&mut self.marker()),
-                ObjectKind::Pack => object.cast::<Pack>().trace(&mut self.marker()),
-                ObjectKind::Userdata => object.cast::<Userdata>().trace(&mut self.marker()),
-                ObjectKind::Thread => {
-                    // What is on its stack changes without a sign of it.
-                    object.color.set(color::GRAY);
-                    self.collector.again.push(object);
-                    object.cast::<Thread>().trace(&mut self.marker())
-                }
-                ObjectKind::Free | ObjectKind::String | ObjectKind::Values | ObjectKind::Words => 0,
+        let white = self.white();
+        let mut work = self.marker().trace_some(most);
+        while work < most && self.collector.tracing.is_done() {
+            if let Some(more) = self.collector.finalizers.look_at_some(white) {
+                work += more;
+            } else if self.find_finalizable() {
+                work += self.marker().trace_some(most - work);
+            } else {
+                self.finish_marking();
+                break;
             }
         }
+        work
     }
 
-    fn trace_table(&mut self, table: Gc<Table>) -> usize {
-        let (weak_keys, weak_values) = self.weakness(table);
-        let mut marker = self.marker();
-        if let Some(metatable) = table.metatable() {
-            marker.object(metatable.header());
-        }
-        table.each_memory(|memory| marker.memory(memory));
-        if !weak_values {
-            table.slot_values().iter().chain(table.elements()).for_each(|value| marker.value(value.get()));
-        }
-        let mut size = size_of::<Table>() + 8 * (table.slot_values().len() + table.elements().len());
-        if let Some(hash) = table.hash.get() {
-            size += hash.bytes();
-            trace_entries(hash, &mut marker, weak_keys, weak_values);
-        }
-        if weak_keys || weak_values {
-            self.collector.weak.push(table);
-        }
-        size
-    }
-
-    /// Whether a table's keys and values are weak.
-    fn weakness(&self, table: Gc<Table>) -> (bool, bool) {
-        let mode =
-            table.metatable().zip(self.mode).and_then(|(meta, mode)| meta.get_string(mode).as_string());
-        mode.map_or((false, false), |mode| (mode.bytes().contains(&b'k'), mode.bytes().contains(&b'v')))
-    }
-
-    /// Ends the marking: from here on what is white is garbage.
-    fn finish_marking(&mut self, roots: &dyn Trace) {
-        self.mark_roots(roots);
-        self.collector.weak.iter().for_each(|table| table.header().color.set(color::GRAY));
-        let weak = std::mem::take(&mut self.collector.weak);
-        self.collector.gray.extend(weak.iter().map(|table| table.header()));
-        let again = std::mem::take(&mut self.collector.again);
-        self.collector.gray.extend(again);
-        self.trace_gray(isize::MAX);
-        self.find_finalizable();
-        self.trace_gray(isize::MAX);
-        self.collector.again.clear();
-        let weak = std::mem::take(&mut self.collector.weak);
-        weak.into_iter().for_each(|table| self.clear_weak(table));
-        let white = self.collector.white;
-        self.shapes.forget_meta(|table| table.header().color.get() == white);
+    /// All is marked: from here on what is white is garbage.
+    fn finish_marking(&mut self) {
+        debug_assert!(self.collector.tracing.is_done());
+        self.collector.finalizers.end_marking();
+        self.collector.waiting = self.clear_weak();
         self.collector.white ^= 1;
+        self.shapes.begin_sweep();
+        self.collector.phase = Phase::Clear;
+    }
+
+    fn begin_sweep(&mut self) {
         self.blocks.begin_sweep();
         self.collector.phase = Phase::Sweep;
     }
 
-    /// Userdata with finalizers that nothing refers to are kept until these have run.
-    fn find_finalizable(&mut self) {
-        let white = self.collector.white;
-        let is_lost = |userdata: &Gc<Userdata>| userdata.header().color.get() == white;
-        let (mut lost, kept): (Vec<Gc<Userdata>>, Vec<Gc<Userdata>>) =
-            std::mem::take(&mut self.collector.finalizable).into_iter().partition(is_lost);
-        self.collector.finalizable = kept;
-        lost.retain(|userdata| self.finalizer(*userdata).is_some());
-        lost.iter().for_each(|userdata| userdata.set_finalized());
-        let mut marker = self.marker();
-        lost.iter().for_each(|userdata| marker.object(userdata.header()));
-        self.collector.unfinalized.extend(lost);
+    /// Frees some of what was not reached; returns how much work that was, or `None` if all is swept.
+    fn sweep_some(&mut self) -> Option<usize> {
+        let garbage = self.garbage_color();
+        let Heap { shapes, blocks, strings, .. } = self;
+        shapes.sweep_some().or_else(|| blocks.sweep_some(&mut |object| is_garbage(object, garbage, strings)))
     }
 
-    /// Removes entries of a weak table whose key or value is garbage.
-    fn clear_weak(&mut self, table: Gc<Table>) {
-        let white = self.collector.white;
-        let is_gone = |value: Value, is_key: bool| {
-            let Some(object) = value.header() else { return false };
-            if object.kind() == ObjectKind::String {
-                // Strings count as values: they are kept.
-                if object.color.get() == white {
-                    object.color.set(color::BLACK);
-                }
-                return false;
-            }
-            let is_finalized = || {
-                // SAFETY: the object is a userdata.
-                let userdata = || unsafe { object.cast::<Userdata>() };
-                !is_key && object.kind() == ObjectKind::Userdata && userdata().is_finalized()
-            };
-            object.color.get() == white || is_finalized()
-        };
-        let (weak_keys, weak_values) = self.weakness(table);
-        if weak_values {
-            for value in table.slot_values().iter().chain(table.elements()) {
-                if is_gone(value.get(), false) {
-                    value.set(Value::NIL);
-                }
-            }
-        }
-        let Some(hash) = table.hash.get() else { return };
-        for entry in hash.entries() {
-            let (key, value) = (entry.key.get(), entry.value.get());
-            if value.is_nil() || weak_keys && is_gone(key, true) || weak_values && is_gone(value, false) {
-                entry.value.set(Value::NIL);
-            }
-        }
-    }
-
-    /// Gives a userdata a metatable, or takes it.
-    pub(crate) fn set_userdata_metatable(&mut self, userdata: Gc<Userdata>, metatable: Option<Gc<Table>>) {
-        userdata.metatable.set(metatable);
-        if userdata.header().color.get() == color::BLACK {
-            self.again(userdata.header());
-        }
-        // Its metatable may get a finalizer later.
-        if !userdata.is_finalized() && !self.collector.finalizable.contains(&userdata) {
-            self.collector.finalizable.push(userdata);
-        }
-    }
-
-    /// The finalizer that a userdata's metatable has.
-    pub(crate) fn finalizer(&self, userdata: Gc<Userdata>) -> Option<Value> {
-        let method = userdata.metatable.get()?.get_string(self.gc_name?);
-        (!method.is_nil()).then_some(method)
-    }
-
-    /// Whether the finalizer of some userdata is to run.
-    pub(crate) fn has_unfinalized(&self) -> bool {
-        !self.collector.unfinalized.is_empty()
-    }
-
-    /// The next userdata whose finalizer is to run: those that got it last come first.
-    pub(crate) fn next_unfinalized(&mut self) -> Option<Gc<Userdata>> {
-        self.collector.unfinalized.pop()
-    }
-
-    /// All userdata with finalizers are to be finalized: the program ends.
-    pub(crate) fn finalize_all(&mut self) {
-        let all = std::mem::take(&mut self.collector.finalizable);
-        all.iter().for_each(|userdata| userdata.set_finalized());
-        self.collector.unfinalized.extend(all);
+    fn begin_pause(&mut self) {
+        self.collector.phase = Phase::Pause;
+        self.collector.statistics.collections += 1;
+        let bytes = self.bytes().max(LEAST);
+        let next = bytes / 100 * self.collector.pause;
+        let room = next.min(self.collector.limit).saturating_sub(bytes).max(STEP as usize);
+        self.collector.debt = -(room as isize);
     }
 }
 
-/// Marks the entries of a hash part.
-fn trace_entries(hash: Gc<HashPart>, marker: &mut Marker<'_>, weak_keys: bool, weak_values: bool) {
-    for entry in hash.entries() {
-        let (key, value) = (entry.key.get(), entry.value.get());
-        // The key of an entry without a value may be freed. Its bits are only compared then.
-        if value.is_nil() {
-            continue;
+/// What the collector has to know of what the program does.
+impl Heap {
+    /// The color of memory that is made for an object which may be black.
+    pub(super) fn memory_color(&self) -> u8 {
+        if self.collector.phase == Phase::Mark { color::BLACK } else { self.white() }
+    }
+
+    /// Called when a value was stored in a table.
+    #[inline]
+    pub(crate) fn wrote(&mut self, table: Gc<Table>, value: Value) {
+        if table.header().color.get() == color::BLACK {
+            self.wrote_black(table.header(), value);
         }
-        if !weak_keys || key.as_string().is_some() {
-            marker.value(key);
+    }
+
+    /// Called when a value was stored in a black object: that is traced again, or if it is large, the value stays for this cycle.
+    pub(crate) fn wrote_black(&mut self, object: Gc<Header>, value: Value) {
+        if self.collector.phase != Phase::Mark {
+            return;
         }
-        if !weak_values {
-            marker.value(value);
+        // SAFETY: the object is of its kind.
+        match object.kind() == ObjectKind::Table && is_large(unsafe { object.cast() }) {
+            true => self.marker().value(value),
+            false => self.again(object),
+        }
+    }
+
+    /// Called when an object has changed that is not large: it is traced again.
+    pub(crate) fn again(&mut self, object: Gc<Header>) {
+        if object.color.get() == color::BLACK && self.collector.phase == Phase::Mark {
+            object.color.set(color::GRAY);
+            self.collector.tracing.again.push(object);
+        }
+    }
+
+    /// Called when a table was given a shape.
+    #[inline]
+    pub(super) fn reached_shape(&mut self, shape: ShapeRef) {
+        if shape.reached.get() != self.shapes.cycle {
+            // If it does not mark, the shape was made or found among those that were reached.
+            self.marker().shape(shape);
+        }
+    }
+
+    /// Called when a table has got another metatable.
+    pub(super) fn metatable_changes(&mut self, table: Gc<Table>) {
+        if table.header().color.get() == color::BLACK && self.collector.phase == Phase::Mark {
+            // It may be weak, or may not be weak any more.
+            table.header().color.set(color::GRAY);
+            self.collector.tracing.gray.push(table.header());
+        }
+    }
+
+    /// Called when a key of a table has got another value that may say how other tables are weak.
+    pub(super) fn mode_changes(&mut self, table: Gc<Table>, key: Value) {
+        let is_mode = self.mode.is_some_and(|mode| key == Value::string(mode));
+        if is_mode && table.header().color.get() != self.white() && self.collector.phase == Phase::Mark {
+            self.collector.has_mode_changed = true;
+        }
+    }
+
+    /// Called when the elements of a table have changed places.
+    pub(crate) fn elements_move(&mut self, table: Gc<Table>) {
+        let large = &mut self.collector.tracing.large;
+        if let Some(partly) = large.iter_mut().find(|partly| partly.table == table) {
+            // They are all looked at now, wherever they were before. It has taken as long to move them.
+            if partly.element < table.elements().len() {
+                partly.element = table.elements().len();
+                let mut marker = self.marker();
+                table.elements().iter().for_each(|element| marker.value(element.get()));
+            }
+        }
+    }
+
+    /// Called when the entries of a table were put into another hash part, in their order.
+    pub(super) fn entries_move(&mut self, table: Gc<Table>, before: Gc<HashPart>) {
+        let large = &mut self.collector.tracing.large;
+        if let Some(partly) = large.iter_mut().find(|partly| partly.table == table) {
+            let looked_at = before.entries().iter().take(partly.entry);
+            partly.entry = looked_at.filter(|entry| !before.value(entry).is_nil()).count();
         }
     }
 }

@@ -89,6 +89,9 @@ pub struct Userdata {
 /// The flag of userdata whose finalizers are to run, or have run.
 const FINALIZED: u16 = 1;
 
+/// The flag of userdata that the collector looks at when nothing refers to them.
+const LISTED: u16 = 2;
+
 /// The values that follow an object.
 ///
 /// # Safety
@@ -165,6 +168,19 @@ impl Userdata {
 
     pub(crate) fn set_finalized(&self) {
         self.header.set(FINALIZED);
+    }
+
+    /// Notes that the collector looks at it when nothing refers to it; returns whether it did not before.
+    pub(super) fn join_finalizers(&self) -> bool {
+        !self.header.has(LISTED) && {
+            self.header.set(LISTED);
+            true
+        }
+    }
+
+    /// Notes that the collector does not look at it any more.
+    pub(super) fn leave_finalizers(&self) {
+        self.header.flags.set(self.header.flags.get() & !LISTED);
     }
 
     pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {

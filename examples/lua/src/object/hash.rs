@@ -2,7 +2,11 @@
 //!
 //! In: keys and values. Out: entries in the order in which they came, and an index that finds them. An entry whose value is `nil` stays
 //! until the part is made anew, so that a traversal may remove what it finds.
+//!
+//! The part of a weak table may have entries of which the collector knows that their key or value is garbage, before it has removed them
+//! ([`HashPart::set_waiting`]). Until then whoever looks at a value sees `nil` there.
 
+use crate::object::function::Userdata;
 use crate::object::heap::{Gc, Header, Heap, ObjectKind};
 use crate::object::value::{NIL, Value};
 use std::cell::Cell;
@@ -28,6 +32,35 @@ pub(crate) struct HashPart {
 /// The smallest part has so many entries.
 const LEAST: u32 = 4;
 
+/// What of a table is weak.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Weakness {
+    pub(super) keys: bool,
+    pub(super) values: bool,
+}
+
+/// Flags of parts whose entries wait for the collector to look at them: what is weak, and the color of garbage.
+const WEAK_KEYS: u16 = 1;
+const WEAK_VALUES: u16 = 2;
+const ODD_GARBAGE: u16 = 4;
+
+/// Whether a value is garbage, or a userdata whose finalizer is to run or has run. Strings count as values: they are kept.
+pub(super) fn is_gone(value: Value, garbage: u8) -> bool {
+    let Some(object) = value.header() else { return false };
+    match object.kind() {
+        ObjectKind::String => false,
+        // SAFETY: the object is a userdata.
+        ObjectKind::Userdata if unsafe { object.cast::<Userdata>() }.is_finalized() => true,
+        _ => object.color.get() == garbage,
+    }
+}
+
+/// Whether a key is garbage. One that has a finalizer is there until that has run.
+pub(super) fn is_key_gone(key: Value, garbage: u8) -> bool {
+    let object = key.header().filter(|object| object.kind() != ObjectKind::String);
+    object.is_some_and(|object| object.color.get() == garbage)
+}
+
 impl HashPart {
     /// A part with room for this many entries. `None` if that is more than there can be.
     pub(super) fn new(heap: &mut Heap, room: u32) -> Option<Gc<HashPart>> {
@@ -36,7 +69,7 @@ impl HashPart {
         let entries = capacity as usize * size_of::<Entry>();
         let bytes = size_of::<HashPart>() + entries + places as usize * size_of::<u32>();
         let memory = heap.allocate(bytes);
-        let header = Header::new(ObjectKind::Words, heap.white(), capacity);
+        let header = Header::new(ObjectKind::Words, heap.memory_color(), capacity);
         // SAFETY: there is so much memory.
         unsafe {
             memory.cast::<HashPart>().write(HashPart { header, used: Cell::new(0), mask: places - 1 });
@@ -90,7 +123,59 @@ impl HashPart {
 
     /// The value of a key; `nil` if there is none.
     pub(super) fn get(&self, key: Value) -> Value {
-        self.find(key).map_or(Value::NIL, |at| self.entries()[at as usize].value.get())
+        self.find(key).map_or(Value::NIL, |at| self.value(&self.entries()[at as usize]))
+    }
+
+    /// The value of an entry; `nil` if it has none.
+    #[inline(always)]
+    pub(super) fn value(&self, entry: &Entry) -> Value {
+        let value = entry.value.get();
+        if self.header.flags.get() == 0 { value } else { self.waiting_value(entry, value) }
+    }
+
+    #[cold]
+    fn waiting_value(&self, entry: &Entry, value: Value) -> Value {
+        if value.is_nil() {
+            // Its key may be no object any more.
+            return value;
+        }
+        let garbage = self.header.has(ODD_GARBAGE) as u8;
+        let is_gone = self.header.has(WEAK_KEYS) && is_key_gone(entry.key.get(), garbage)
+            || self.header.has(WEAK_VALUES) && is_gone(value, garbage);
+        if is_gone { Value::NIL } else { value }
+    }
+
+    /// Takes the value from an entry.
+    pub(super) fn take(&self, at: u32) -> Value {
+        let entry = &self.entries()[at as usize];
+        let value = self.value(entry);
+        entry.value.set(Value::NIL);
+        value
+    }
+
+    /// Entries whose key or value is garbage of this color are to be removed.
+    pub(super) fn set_waiting(&self, weakness: Weakness, garbage: u8) {
+        let odd = if garbage == 0 { 0 } else { ODD_GARBAGE };
+        let keys = if weakness.keys { WEAK_KEYS } else { 0 };
+        self.header.set(odd | keys | if weakness.values { WEAK_VALUES } else { 0 });
+    }
+
+    /// Removes all such entries.
+    pub(super) fn remove_all_waiting(&self) {
+        self.remove_waiting(0, self.used.get());
+    }
+
+    /// Removes such entries among some, from a number on. Returns whether these were the last.
+    pub(super) fn remove_waiting(&self, from: u32, count: u32) -> bool {
+        let entries = self.entries().iter().skip(from as usize).take(count as usize);
+        if self.header.flags.get() != 0 {
+            entries.for_each(|entry| entry.value.set(self.value(entry)));
+        }
+        let is_last = from.saturating_add(count) >= self.used.get();
+        if is_last {
+            self.header.flags.set(0);
+        }
+        is_last
     }
 
     /// Adds an entry for a key that has none. Returns whether there was room.
@@ -114,7 +199,7 @@ impl HashPart {
 
     /// The entries with a value.
     pub(crate) fn live(&self) -> impl Iterator<Item = &Entry> {
-        self.entries().iter().filter(|entry| entry.value.get().0 != NIL)
+        self.entries().iter().filter(|entry| self.value(entry).0 != NIL)
     }
 }
 

@@ -3,8 +3,9 @@
 //! In: requests for objects, and roots at the points where the collector may work. Out: objects, which stay where they are, and are
 //! freed when nothing refers to them. `collect` says how garbage is found; `blocks` is the memory.
 
-pub use super::collect::{Marker, Trace};
+pub use super::collect::{CollectorStatistics, Eagerness};
 pub use super::header::{Gc, Header, ObjectKind, color};
+pub use super::mark::{Marker, Trace};
 
 use super::blocks::Blocks;
 use super::collect;
@@ -39,15 +40,7 @@ pub struct Heap {
 impl Heap {
     /// A heap for a program.
     pub fn new() -> Heap {
-        let mut heap = Heap::vacant();
-        heap.mode = Some(heap.permanent_string(b"__mode"));
-        heap.gc_name = Some(heap.permanent_string(b"__gc"));
-        heap
-    }
-
-    /// A heap without objects, which takes no memory for some.
-    pub(crate) fn vacant() -> Heap {
-        Heap {
+        let mut heap = Heap {
             strings: Strings::new(),
             shapes: Shapes::new(),
             epoch: 0,
@@ -58,7 +51,11 @@ impl Heap {
             kept: Vec::new(),
             mode: None,
             gc_name: None,
-        }
+        };
+        heap.mode = Some(heap.permanent_string(b"__mode"));
+        heap.shapes.mode = heap.mode;
+        heap.gc_name = Some(heap.permanent_string(b"__gc"));
+        heap
     }
 
     /// How many bytes all objects take.
@@ -67,10 +64,18 @@ impl Heap {
     }
 
     /// Memory for an object, whose header has to be written.
+    #[inline]
     pub(crate) fn allocate(&mut self, bytes: usize) -> *mut u8 {
         self.collector.debt += bytes as isize;
         let (garbage, strings) = (self.garbage_color(), &mut self.strings);
-        self.blocks.allocate(bytes, &mut |object| collect::is_garbage(object, garbage, strings))
+        self.blocks.allocate(bytes, |object| collect::is_garbage(object, garbage, strings))
+    }
+
+    /// Makes a large object larger; returns where it is now.
+    pub(super) fn grow(&mut self, object: Gc<Header>, bytes: usize) -> Gc<Header> {
+        self.collector.debt += bytes as isize / 2;
+        // SAFETY: the object is there.
+        unsafe { Gc::of(self.blocks.grow(object.pointer(), bytes)) }
     }
 
     /// Counts memory that an object of this size has elsewhere towards the next step of the collector.

@@ -5,11 +5,17 @@
 mod array;
 mod blocks;
 mod collect;
+#[cfg(test)]
+mod collect_tests;
+mod finalize;
 pub mod function;
 mod hash;
 mod header;
 pub mod heap;
+mod large;
+mod mark;
 pub mod shape;
+mod shape_life;
 pub mod string;
 pub mod table;
 #[cfg(test)]
@@ -17,3 +23,4 @@ mod table_tests;
 pub mod thread;
 mod traverse;
 pub mod value;
+mod weak;

@@ -6,9 +6,16 @@
 //! Shapes are a tree. A child has one key more than its parent, or another metatable. Along a line of only children all share one
 //! list of keys, and each sees as many as it has.
 //!
-//! Shapes are never freed, and there is a limit to their number. A table that cannot have a shape of its own, because it has too many
-//! keys, or because there are too many shapes, keeps its string keys in its hash part: its shape says so.
+//! There is a limit to the number of shapes. A table that cannot have a shape of its own, because it has too many keys, or because there
+//! are too many shapes, keeps its string keys in its hash part: its shape says so.
+//!
+//! A shape is freed when no table has it, nor one of those below it. Code that runs may still compare with it, or give it to a table:
+//!
+//! **Invariants:** no two shapes are equal as words, even if one of them has been freed long ago: a word has the address, and how many
+//! shapes were there before. A shape that code gives to tables of its parent ([`ShapeRef::set_learned`]) is there as long as its parent.
+//! The metatable of a shape is there as long as the shape. `shape_life` has what frees shapes.
 
+use super::shape_life::ShapeCell;
 use crate::object::heap::Gc;
 use crate::object::string::Str;
 use crate::object::table::Table;
@@ -16,6 +23,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::num::NonZeroU64;
 use std::rc::Rc;
 
 /// How many string keys a table may have in slots.
@@ -25,10 +33,10 @@ pub const MAX_SLOTS: u32 = 512;
 const MAX_CHILDREN: usize = 128;
 
 /// How many shapes there may be.
-const MAX_SHAPES: u32 = 1 << 20;
+const MAX_SHAPES: usize = 1 << 20;
 
 /// What is known of the metatable of tables of a shape.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Meta {
     /// They have none.
     None,
@@ -38,10 +46,10 @@ pub enum Meta {
     Some,
 }
 
-/// The address of a shape. Shapes stay where they are, as long as the heap.
+/// A shape, as a word that machine code compares: its address, and in the upper bits how many shapes have been at that address before.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
-pub struct ShapeRef(&'static Shape);
+pub struct ShapeRef(NonZeroU64);
 
 /// The shape of some tables.
 pub struct Shape {
@@ -49,11 +57,20 @@ pub struct Shape {
     count: u32,
     /// Whether string keys are in the hash part instead.
     is_dictionary: bool,
+    /// Whether a key says that tables are weak, for all that the shape knows.
+    may_have_mode: bool,
     meta: Meta,
     /// The first keys, by which slots are found if there are few.
     first: [Option<Gc<Str>>; FEW],
     keys: Rc<RefCell<Keys>>,
     children: RefCell<Children>,
+    /// The cycle of the collector in which it was reached last.
+    pub(super) reached: Cell<u32>,
+    /// Whether code gives it to tables of its parent, and whether any child is such a one.
+    is_learned: Cell<bool>,
+    has_learned: Cell<bool>,
+    /// The shape that it was made from, if it was made from one.
+    pub(super) parent: Option<ShapeRef>,
 }
 
 /// What is known by string keys. Their addresses are spread well enough by a multiplication: nobody chooses them.
@@ -78,10 +95,13 @@ impl Hasher for AddressHasher {
     }
 }
 
+/// What tables of a shape become. Some of it may have been freed.
 #[derive(Default)]
 struct Children {
     by_key: ByString<ShapeRef>,
-    by_meta: Vec<(Meta, ShapeRef)>,
+    by_meta: HashMap<Meta, ShapeRef>,
+    /// So many metatables may be known before those are forgotten whose shapes are gone.
+    many_metas: usize,
     /// The dictionary with this metatable.
     dictionary: Option<ShapeRef>,
 }
@@ -96,35 +116,35 @@ struct Keys {
 /// All shapes of a heap.
 pub struct Shapes {
     root: ShapeRef,
-    all: RefCell<Vec<&'static Shape>>,
-    count: Cell<u32>,
+    /// The key by which metatables make tables weak.
+    pub(super) mode: Option<Gc<Str>>,
+    /// All shapes that are there.
+    pub(super) all: Vec<ShapeRef>,
+    /// Where shapes were, and may be again.
+    pub(super) vacant: Vec<*mut ShapeCell>,
+    /// Where shapes are, or were.
+    pub(super) cells: Vec<*mut ShapeCell>,
+    /// The cycle of the collector. What was reached in it is not freed.
+    pub(super) cycle: u32,
+    /// Whether what was not reached in this cycle may be reached yet.
+    pub(super) is_marking: bool,
+    /// Shapes from here on are not looked at in this cycle.
+    pub(super) next: usize,
 }
 
 impl std::ops::Deref for ShapeRef {
     type Target = Shape;
 
+    #[inline(always)]
     fn deref(&self) -> &Shape {
-        self.0
+        // SAFETY: who has a shape has it from a table, or from a shape that is there.
+        unsafe { (*self.cell()).shape_of(*self) }
     }
 }
 
 impl fmt::Debug for ShapeRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "shape {:p} of {} keys", self.0, self.count)
-    }
-}
-
-impl PartialEq for Shape {
-    fn eq(&self, other: &Shape) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
-impl Eq for Shape {}
-
-impl std::hash::Hash for Shape {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        std::ptr::from_ref(self).hash(state);
+        write!(f, "shape {:#x} of {} keys", self.0, self.count)
     }
 }
 
@@ -165,35 +185,112 @@ impl Shape {
         (slot < self.count).then(|| self.keys.borrow().list[slot as usize])
     }
 
-    /// Visits all keys.
-    pub fn each_key(&self, visit: impl FnMut(Gc<Str>)) {
-        self.keys.borrow().list[..self.count as usize].iter().copied().for_each(visit);
+    /// Whether a table of this shape may say that tables are weak whose metatable it is.
+    pub(super) fn may_have_mode(&self) -> bool {
+        self.may_have_mode
+    }
+
+    /// The last key, if there is any in a slot.
+    pub(super) fn last_key(&self) -> Option<Gc<Str>> {
+        self.key(self.count.checked_sub(1)?)
+    }
+
+    /// Visits the children that are there as long as this.
+    pub(super) fn each_learned(&self, mut visit: impl FnMut(ShapeRef)) {
+        if self.has_learned.get() {
+            let children = self.children.borrow();
+            children.by_key.values().filter(|child| child.is_learned.get()).for_each(|child| visit(*child));
+        }
+    }
+
+    /// Forgets a child, which is freed.
+    pub(super) fn forget(&self, child: ShapeRef) {
+        let mut children = self.children.borrow_mut();
+        if let Some(key) = child.last_key()
+            && children.by_key.get(&key) == Some(&child)
+        {
+            children.by_key.remove(&key);
+        }
+        if children.by_meta.get(&child.meta) == Some(&child) {
+            children.by_meta.remove(&child.meta);
+        }
+        if children.dictionary == Some(child) {
+            children.dictionary = None;
+        }
+    }
+
+    /// Takes the last key out of the list that the shapes of its line share: this one is freed, and nobody has gone on from here.
+    pub(super) fn shorten(&self) {
+        let mut keys = self.keys.borrow_mut();
+        if keys.list.len() == self.count as usize
+            && let Some(key) = keys.list.pop()
+        {
+            keys.slots.remove(&key);
+        }
     }
 }
 
 /// So many keys are looked at one by one.
 const FEW: usize = 6;
 
+/// The bits of an address.
+const ADDRESS: u64 = (1 << 48) - 1;
+
 impl ShapeRef {
-    /// The address, which machine code compares.
-    pub fn address(self) -> u64 {
-        std::ptr::from_ref(self.0).addr() as u64
+    /// The shape at an address that has had so many before.
+    pub(super) fn new(cell: *mut ShapeCell, generation: u16) -> ShapeRef {
+        let word = u64::from(generation) << 48 | cell.expose_provenance() as u64;
+        ShapeRef(NonZeroU64::new(word).expect("a shape has an address"))
+    }
+
+    /// Where it is.
+    #[inline(always)]
+    pub(super) fn cell(self) -> *mut ShapeCell {
+        std::ptr::with_exposed_provenance_mut((self.0.get() & ADDRESS) as usize)
+    }
+
+    /// How many shapes were there before.
+    pub(super) fn generation(self) -> u16 {
+        (self.0.get() >> 48) as u16
+    }
+
+    /// The word, which machine code compares.
+    pub fn word(self) -> u64 {
+        self.0.get()
+    }
+
+    /// Whether a shape is there that code has as a word. No shape is zero.
+    ///
+    /// # Safety
+    ///
+    /// It must have been a shape of a heap that is there, or be zero.
+    pub(crate) unsafe fn is_there(word: u64) -> bool {
+        // SAFETY: the caller guarantees it. Where shapes were is no other memory as long as the heap is there.
+        NonZeroU64::new(word).is_some_and(|word| unsafe { (*ShapeRef(word).cell()).has(ShapeRef(word)) })
+    }
+
+    /// Code gives this shape to tables of its parent from now on.
+    pub(crate) fn set_learned(self) {
+        self.is_learned.set(true);
+        self.parent.expect("it has one key more than another").has_learned.set(true);
     }
 }
 
 impl Shapes {
     pub(crate) fn new() -> Shapes {
-        let shape = Shape {
-            count: 0,
-            is_dictionary: false,
-            meta: Meta::None,
-            first: [None; FEW],
-            keys: Rc::default(),
-            children: RefCell::default(),
+        let null = ShapeRef(NonZeroU64::MAX);
+        let mut shapes = Shapes {
+            root: null,
+            mode: None,
+            all: Vec::new(),
+            vacant: Vec::new(),
+            cells: Vec::new(),
+            cycle: 1,
+            is_marking: false,
+            next: 0,
         };
-        let all = RefCell::new(Vec::new());
-        let root = kept(&all, shape);
-        Shapes { root, all, count: Cell::new(1) }
+        shapes.root = shapes.make(Shape::without_keys(Meta::None, false, None));
+        shapes
     }
 
     /// The shape of a table without keys and metatable.
@@ -201,20 +298,29 @@ impl Shapes {
         self.root
     }
 
-    fn make(&self, shape: Shape) -> ShapeRef {
-        self.count.set(self.count.get() + 1);
-        kept(&self.all, shape)
+    /// How many shapes there are.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// A shape that was learned of, if it is there, and will be.
+    fn usable(&self, shape: Option<&ShapeRef>) -> Option<ShapeRef> {
+        // SAFETY: shapes know shapes of the same heap.
+        let there = shape.copied().filter(|shape| unsafe { ShapeRef::is_there(shape.word()) })?;
+        // After marking what was not reached is as good as gone: its metatable may be gone, and another one at the same address.
+        (self.is_marking || there.reached.get() == self.cycle).then_some(there)
     }
 
     /// The shape of a table of this shape that gets another key; `None` if the key has to go to the hash part.
-    pub fn with_key(&self, shape: ShapeRef, key: Gc<Str>) -> Option<ShapeRef> {
+    pub fn with_key(&mut self, shape: ShapeRef, key: Gc<Str>) -> Option<ShapeRef> {
         if shape.is_dictionary || shape.count >= MAX_SLOTS {
             return None;
         }
-        if let Some(child) = shape.children.borrow().by_key.get(&key) {
-            return Some(*child);
+        if let Some(child) = self.usable(shape.children.borrow().by_key.get(&key)) {
+            return Some(child);
         }
-        if shape.children.borrow().by_key.len() >= MAX_CHILDREN || self.count.get() >= MAX_SHAPES {
+        if shape.children.borrow().by_key.len() >= MAX_CHILDREN || self.all.len() >= MAX_SHAPES {
             return None;
         }
         // The line goes on if nobody has gone on from here yet.
@@ -231,11 +337,10 @@ impl Shapes {
         }
         let child = self.make(Shape {
             count: shape.count + 1,
-            is_dictionary: false,
-            meta: shape.meta,
+            may_have_mode: shape.may_have_mode || self.mode == Some(key),
             first,
             keys,
-            children: RefCell::default(),
+            ..Shape::without_keys(shape.meta, false, Some(shape))
         });
         shape.children.borrow_mut().by_key.insert(key, child);
         Some(child)
@@ -244,11 +349,11 @@ impl Shapes {
     /// Whether tables of this shape may get more shapes, one for each metatable.
     pub(crate) fn has_room_for_meta(&self, shape: ShapeRef) -> bool {
         let n_known = shape.children.borrow().by_meta.len().max(self.root.children.borrow().by_meta.len());
-        n_known < MAX_CHILDREN && self.count.get() < MAX_SHAPES
+        n_known < MAX_CHILDREN && self.all.len() < MAX_SHAPES
     }
 
     /// The shape of a table of this shape that gets a metatable, or loses it.
-    pub fn with_meta(&self, shape: ShapeRef, meta: Meta) -> ShapeRef {
+    pub fn with_meta(&mut self, shape: ShapeRef, meta: Meta) -> ShapeRef {
         if shape.meta == meta {
             return shape;
         }
@@ -256,9 +361,7 @@ impl Shapes {
             let root = self.with_meta(self.root, meta);
             return self.dictionary(root);
         }
-        let known =
-            shape.children.borrow().by_meta.iter().find(|(of, _)| *of == meta).map(|(_, child)| *child);
-        if let Some(child) = known {
+        if let Some(child) = self.usable(shape.children.borrow().by_meta.get(&meta)) {
             return child;
         }
         // It does not matter whether a table gets its metatable before its keys.
@@ -273,65 +376,58 @@ impl Shapes {
         let child = same.unwrap_or_else(|| {
             self.make(Shape {
                 count: shape.count,
-                is_dictionary: false,
-                meta,
+                may_have_mode: shape.may_have_mode,
                 first: shape.first,
                 keys: Rc::new(RefCell::new(first_of(&shape))),
-                children: RefCell::default(),
+                ..Shape::without_keys(meta, false, Some(shape))
             })
         });
-        shape.children.borrow_mut().by_meta.push((meta, child));
+        shape.children.borrow_mut().add_meta(meta, child);
         child
     }
 
     /// The shape of a table with this one's metatable that keeps its string keys in its hash part.
-    pub fn dictionary(&self, shape: ShapeRef) -> ShapeRef {
+    pub fn dictionary(&mut self, shape: ShapeRef) -> ShapeRef {
         if shape.is_dictionary {
             return shape;
         }
-        if let Some(known) = shape.children.borrow().dictionary {
+        if let Some(known) = self.usable(shape.children.borrow().dictionary.as_ref()) {
             return known;
         }
-        let child = self.make(Shape {
-            count: 0,
-            is_dictionary: true,
-            meta: shape.meta,
-            first: [None; FEW],
-            keys: Rc::default(),
-            children: RefCell::default(),
-        });
+        let child = self.make(Shape::without_keys(shape.meta, true, Some(shape)));
         shape.children.borrow_mut().dictionary = Some(child);
         child
     }
+}
 
-    /// Forgets how tables get a metatable, which is garbage. No table has a shape that leads to it.
-    pub(crate) fn forget_meta(&self, gone: impl Fn(Gc<Table>) -> bool) {
-        for shape in &*self.all.borrow() {
-            let is_there = |meta: &Meta| !matches!(meta, Meta::Known(table) if gone(*table));
-            shape.children.borrow_mut().by_meta.retain(|(meta, _)| is_there(meta));
-        }
-    }
-
-    /// Visits all keys of all shapes.
-    pub(crate) fn each_key(&self, mut visit: impl FnMut(Gc<Str>)) {
-        for shape in &*self.all.borrow() {
-            shape.children.borrow().by_key.keys().copied().for_each(&mut visit);
+impl Children {
+    /// Notes what tables become that get a metatable. What is known of shapes that are gone is forgotten now and then.
+    fn add_meta(&mut self, meta: Meta, child: ShapeRef) {
+        self.by_meta.insert(meta, child);
+        if self.by_meta.len() > self.many_metas {
+            // SAFETY: shapes know shapes of the same heap.
+            self.by_meta.retain(|_, child| unsafe { ShapeRef::is_there(child.word()) });
+            self.many_metas = 2 * self.by_meta.len() + 8;
         }
     }
 }
 
-/// Puts a shape where it stays until all are dropped.
-fn kept(all: &RefCell<Vec<&'static Shape>>, shape: Shape) -> ShapeRef {
-    let shape: &'static Shape = Box::leak(Box::new(shape));
-    all.borrow_mut().push(shape);
-    ShapeRef(shape)
-}
-
-impl Drop for Shapes {
-    fn drop(&mut self) {
-        for shape in self.all.take() {
-            // SAFETY: it comes from a box, and the tables that refer to it are gone.
-            drop(unsafe { Box::from_raw(std::ptr::from_ref(shape).cast_mut()) });
+impl Shape {
+    /// A shape without string keys in slots.
+    fn without_keys(meta: Meta, is_dictionary: bool, parent: Option<ShapeRef>) -> Shape {
+        Shape {
+            count: 0,
+            is_dictionary,
+            // What is in the hash part nobody knows.
+            may_have_mode: is_dictionary,
+            meta,
+            first: [None; FEW],
+            keys: Rc::default(),
+            children: RefCell::default(),
+            reached: Cell::new(0),
+            is_learned: Cell::new(false),
+            has_learned: Cell::new(false),
+            parent,
         }
     }
 }
@@ -345,6 +441,6 @@ fn first_of(shape: &Shape) -> Keys {
 
 impl fmt::Debug for Shapes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} shapes", self.count.get())
+        write!(f, "{} shapes", self.all.len())
     }
 }

@@ -9,7 +9,7 @@
 pub(crate) use super::hash::HashPart;
 pub use super::traverse::NoSuchKey;
 
-use crate::object::heap::{Gc, Header, Heap, ObjectKind, color};
+use crate::object::heap::{Gc, Header, Heap, ObjectKind};
 use crate::object::shape::{Meta, ShapeRef};
 use crate::object::string::Str;
 use crate::object::value::Value;
@@ -231,12 +231,13 @@ impl Heap {
             place.set(value);
             if let Some(name) = key.as_string() {
                 table.forget_absent();
-                // It may say from where others inherit.
+                // It may say from where others inherit, or that they are weak.
                 if name.bytes().starts_with(b"__") {
                     self.keys_change(table);
+                    self.mode_changes(table, key);
                 }
             }
-            self.wrote(table);
+            self.wrote(table, value);
             return Ok(());
         }
         if key.is_nil() {
@@ -262,10 +263,12 @@ impl Heap {
     }
 
     fn add_key(&mut self, table: Gc<Table>, key: Value, value: Value) -> Result<(), KeyError> {
-        self.wrote(table);
+        self.wrote(table, key);
+        self.wrote(table, value);
         if let Some(string) = key.as_string() {
             table.forget_absent();
             self.keys_change(table);
+            self.mode_changes(table, key);
             if self.add_slot(table, string, value)? {
                 return Ok(());
             }
@@ -295,7 +298,7 @@ impl Heap {
         }
         // SAFETY: there is room for this slot.
         unsafe { (*table.slots.get().add(slot as usize)).set(value) };
-        table.shape.set(next);
+        self.set_shape(table, next);
         Ok(true)
     }
 
@@ -306,18 +309,20 @@ impl Heap {
             return Ok(());
         }
         let values: Vec<Value> = table.slot_values().iter().map(Cell::get).collect();
-        table.shape.set(self.shapes.dictionary(shape));
-        for (slot, value) in (0..).zip(values) {
+        let keys: Vec<Value> =
+            (0..shape.count()).filter_map(|slot| shape.key(slot)).map(Value::string).collect();
+        let dictionary = self.shapes.dictionary(shape);
+        self.set_shape(table, dictionary);
+        for (key, value) in keys.into_iter().zip(values) {
             if !value.is_nil() {
-                let key = shape.key(slot).expect("the slot has a key");
-                self.add_hashed(table, Value::string(key), value)?;
+                self.add_hashed(table, key, value)?;
             }
         }
         Ok(())
     }
 
     /// Adds an entry to the hash part, which is made anew if it is full.
-    fn add_hashed(&mut self, table: Gc<Table>, key: Value, value: Value) -> Result<(), KeyError> {
+    pub(super) fn add_hashed(&mut self, table: Gc<Table>, key: Value, value: Value) -> Result<(), KeyError> {
         if table.hash.get().is_some_and(|hash| hash.add(key, value)) {
             return Ok(());
         }
@@ -337,6 +342,7 @@ impl Heap {
         }
         table.hash.set(Some(new));
         if let Some(hash) = old {
+            self.entries_move(table, hash);
             let bytes = hash.bytes();
             self.free(hash.header(), bytes);
         }
@@ -357,8 +363,9 @@ impl Heap {
                 Meta::Some
             }
         };
-        table.shape.set(self.shapes.with_meta(table.shape.get(), meta));
-        self.wrote(table);
+        let shape = self.shapes.with_meta(table.shape.get(), meta);
+        self.set_shape(table, shape);
+        self.metatable_changes(table);
     }
 
     /// Gives a table a shape that knows its metatable, if shapes may be made for that. A table that is alone with its metatable
@@ -370,14 +377,14 @@ impl Heap {
             && let Some(metatable) = table.metatable()
         {
             metatable.header.set(Table::METATABLE);
-            table.shape.set(self.shapes.with_meta(shape, Meta::Known(metatable)));
+            let shape = self.shapes.with_meta(shape, Meta::Known(metatable));
+            self.set_shape(table, shape);
         }
     }
 
-    /// Called when a table has changed.
-    pub(crate) fn wrote(&mut self, table: Gc<Table>) {
-        if table.header.color.get() == color::BLACK {
-            self.again(table.header());
-        }
+    /// Gives a table a shape.
+    fn set_shape(&mut self, table: Gc<Table>, shape: ShapeRef) {
+        table.shape.set(shape);
+        self.reached_shape(shape);
     }
 }

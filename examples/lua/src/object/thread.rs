@@ -60,6 +60,7 @@ impl Status {
 }
 
 impl Thread {
+    /// Marks what it has. What is on its stack changes when it runs: whoever suspends it has it traced again.
     pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
         marker.object(self.function.header());
         self.globals.get().iter().for_each(|globals| marker.object(globals.header()));

@@ -42,7 +42,7 @@ impl Table {
         let hash = self.hash.get()?;
         let entries = hash.entries();
         for (at, entry) in entries.iter().enumerate().skip(start.saturating_sub(before)) {
-            let (key, value) = (entry.key.get(), entry.value.get());
+            let (key, value) = (entry.key.get(), hash.value(entry));
             if !value.is_nil() {
                 return Some((before + at, key, value));
             }

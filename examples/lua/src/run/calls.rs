@@ -92,19 +92,6 @@ fn native_of(callee: Value) -> Option<Gc<Native>> {
     Some(unsafe { object.cast() })
 }
 
-/// Values and all results, the first of which is the last of the values.
-///
-/// # Safety
-///
-/// So many values must be there.
-pub(super) unsafe fn with_results(vm: &Vm, from: *const u64, count: u64) -> Vec<Value> {
-    // SAFETY: the caller guarantees it.
-    let (last, before) = unsafe { values(from, count) }.split_last().expect("there is the first result");
-    let mut all = before.to_vec();
-    all.extend(vm.all_results(*last));
-    all
-}
-
 pub(crate) fn call0(vm: &mut Vm, frames: Frames<'_>, function: u64) -> Result<u64> {
     vm.call_from_bytecode(&frames, Value(function), &[])
 }

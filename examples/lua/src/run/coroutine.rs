@@ -4,13 +4,14 @@
 //! resumption to its end.
 
 use crate::object::function::Closure;
-use crate::object::heap::{Gc, Marker, color};
+use crate::object::heap::{Gc, Marker};
 use crate::object::table::Table;
 use crate::object::thread::{Stack, Status, Thread};
 use crate::object::value::{FUNCTION, Value};
 use crate::run::bytecode::Op;
 use crate::run::error::{Result, Thrown};
-use crate::run::vm::{Failure, Vm, add_few, function_of, trace_frames};
+use crate::run::roots::trace_frames;
+use crate::run::vm::{Failure, Vm, add_few, function_of};
 use azulejo::{Fiber, Frames, Resumed};
 
 /// The stack of a coroutine.
@@ -64,9 +65,7 @@ impl Vm {
             thread.status.set(Status::Suspended);
             *thread.stack.borrow_mut() = Some(stack);
             // Its frames may have got what was not reached before.
-            if thread.header().color.get() == color::BLACK {
-                self.heap.again(thread.header());
-            }
+            self.heap.again(thread.header());
             return Ok(());
         }
         self.end(thread, resumed)

@@ -13,7 +13,9 @@ use azulejo::{Cases, Frames};
 
 /// Adds a case, if it is not known.
 fn learn(cases: Cases<'_, FieldCase>, case: FieldCase) {
-    cases.retain(|known| known.shape != case.shape);
+    // What is known of shapes that are gone is of no use.
+    // SAFETY: a case has a shape of this heap.
+    cases.retain(|known| known.shape != case.shape && unsafe { ShapeRef::is_there(known.shape) });
     cases.add(case);
 }
 
@@ -27,7 +29,7 @@ fn found(table: Gc<Table>, key: Value, epoch: u64) -> Option<FieldCase> {
         (None, Meta::None) if !shape.is_dictionary() => NOWHERE,
         _ => return None,
     };
-    Some(FieldCase { shape: shape.address(), offset: 8 * slot.unwrap_or(0), kind, other: 0, epoch })
+    Some(FieldCase { shape: shape.word(), offset: 8 * slot.unwrap_or(0), kind, other: 0, epoch })
 }
 
 pub(crate) fn get_field(
@@ -87,7 +89,7 @@ fn inherited(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<(FieldCase, Va
     for _ in 0..16 {
         let Some(meta) = at.metatable() else {
             let case = FieldCase {
-                shape: shape.address(),
+                shape: shape.word(),
                 offset: 0,
                 kind: NOT_INHERITED,
                 other: 0,
@@ -99,7 +101,7 @@ fn inherited(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<(FieldCase, Va
         let next = meta.get_string(vm.names.index);
         if next.is_nil() {
             let case = FieldCase {
-                shape: shape.address(),
+                shape: shape.word(),
                 offset: 0,
                 kind: NOT_INHERITED,
                 other: 0,
@@ -113,7 +115,7 @@ fn inherited(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<(FieldCase, Va
         if let Some(slot) = holder.slot(name) {
             let value = at.get_string(name);
             let case = FieldCase {
-                shape: shape.address(),
+                shape: shape.word(),
                 offset: 8 * slot,
                 kind: INHERITED,
                 other: at.address(),
@@ -256,7 +258,7 @@ fn learn_set(vm: &Vm, (table, key): (Gc<Table>, Value), before: ShapeRef, cases:
     if name.bytes().starts_with(b"__") || table.header().has(Table::PROTOTYPE) {
         return;
     }
-    let case = FieldCase { shape: before.address(), offset: 0, kind: OWN, other: 0, epoch: 0 };
+    let case = FieldCase { shape: before.word(), offset: 0, kind: OWN, other: 0, epoch: 0 };
     // A metatable that others look at counts its changes as an epoch's.
     let is_quiet = |meta: Gc<Table>| {
         meta.header().set(Table::PROTOTYPE);
@@ -267,7 +269,10 @@ fn learn_set(vm: &Vm, (table, key): (Gc<Table>, Value), before: ShapeRef, cases:
         _ => NEVER,
     };
     let is_added = !after.is_dictionary() && after.count() == before.count() + 1;
-    let added = FieldCase { offset: 8 * before.count(), other: after.address(), ..case };
+    let added = FieldCase { offset: 8 * before.count(), other: after.word(), ..case };
+    if is_added {
+        after.set_learned();
+    }
     match (before.slot(name), before.meta()) {
         (Some(slot), Meta::None) => learn(cases, FieldCase { offset: 8 * slot, ..case }),
         (Some(slot), _) => learn(cases, FieldCase { offset: 8 * slot, kind: OWN_OR_META, epoch, ..case }),

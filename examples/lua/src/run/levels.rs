@@ -47,6 +47,26 @@ impl Drop for Running<'_> {
     }
 }
 
+/// A function of Rust that runs, and those that wait for it.
+fn activations<'a>(running: *const Activation) -> impl Iterator<Item = &'a Activation> {
+    let mut next = running;
+    std::iter::from_fn(move || {
+        // SAFETY: what is in the list runs.
+        let activation = unsafe { next.as_ref() }?;
+        next = activation.before;
+        Some(activation)
+    })
+}
+
+/// Marks what functions of Rust that run have.
+pub(crate) fn trace_activations(running: *const Activation, marker: &mut Marker<'_>) {
+    for activation in activations(running) {
+        marker.object(activation.native.header());
+        // SAFETY: a function that runs has its arguments.
+        unsafe { &*activation.arguments }.iter().for_each(|argument| marker.value(*argument));
+    }
+}
+
 impl Vm {
     /// Lets a function of Rust run.
     #[inline]
@@ -66,27 +86,12 @@ impl Vm {
 
     /// The functions of Rust that run, the innermost first.
     fn activations(&self) -> impl Iterator<Item = &Activation> {
-        let mut next = self.running;
-        std::iter::from_fn(move || {
-            // SAFETY: what is in the list runs.
-            let activation = unsafe { next.as_ref() }?;
-            next = activation.before;
-            Some(activation)
-        })
+        activations(self.running)
     }
 
     /// All functions of Rust that run.
     pub(crate) fn natives(&self) -> impl Iterator<Item = Gc<Native>> {
         self.activations().map(|activation| activation.native)
-    }
-
-    /// Marks what functions of Rust that run have.
-    pub(crate) fn trace_activations(&self, marker: &mut Marker<'_>) {
-        for activation in self.activations() {
-            marker.object(activation.native.header());
-            // SAFETY: a function that runs has its arguments.
-            unsafe { &*activation.arguments }.iter().for_each(|argument| marker.value(*argument));
-        }
     }
 
     /// The function of Rust that runs.

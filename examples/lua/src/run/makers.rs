@@ -1,6 +1,5 @@
 //! Objects that bytecode makes.
 
-use super::calls::with_results;
 use super::slow::values;
 use crate::object::function::{Closure, Definition, VarCell};
 use crate::object::heap::{Gc, Header};
@@ -14,9 +13,9 @@ pub(crate) fn collect(vm: &mut Vm, frames: Frames<'_>) -> Result<()> {
     vm.collect_due(&frames)
 }
 
-pub(crate) unsafe fn wrote(vm: &mut Vm, object: *mut Header) {
+pub(crate) unsafe fn wrote(vm: &mut Vm, object: *mut Header, value: u64) {
     // SAFETY: the template passes an object.
-    vm.heap.again(unsafe { Gc::of(object) });
+    vm.heap.wrote_black(unsafe { Gc::of(object) }, Value(value));
 }
 
 pub(crate) fn new_cell(vm: &mut Vm, value: u64) -> *mut VarCell {
@@ -53,9 +52,9 @@ pub(crate) unsafe fn set_list_and_results(
     count: u64,
 ) -> Result<()> {
     // SAFETY: the template passes a run of registers.
-    let all = unsafe { with_results(vm, from, count) };
+    let count = vm.gather_with_results(unsafe { values(from, count) });
     let table = Value(table).as_table().expect("a constructor has made it");
-    vm.heap.set_list(table, first, &all).map_err(|_| Thrown::Error)
+    vm.heap.set_list(table, first, &vm.gathered[..count as usize]).map_err(|_| Thrown::Error)
 }
 
 /// # Safety

@@ -15,6 +15,7 @@ mod makers;
 mod memory_tests;
 mod operators;
 pub(crate) mod profile;
+mod roots;
 pub(crate) mod settings;
 pub(crate) mod slow;
 mod stopped;

@@ -64,8 +64,8 @@ template_macros! {
             (callv throws observes collect (arglist (carg (tc) ptr) (carg (frames) ptr))))
 
         // Called when a value was stored in an object.
-        macro ^wrote (,object) (when (unlikely (eq (load (addr ,object &COLOR) u8) &BLACK))
-            (callv wrote (arglist (carg (tc) ptr) (carg ,object ptr))))
+        macro ^wrote (,object ,value) (when (unlikely (all (eq (load (addr ,object &COLOR) u8) &BLACK) (uge ,value &STRING)))
+            (callv wrote (arglist (carg (tc) ptr) (carg ,object ptr) (carg ,value u64))))
 
         macro ^is_closure (,value) (all (is function ,value) (likely (eq (load (unbox function ,value) u8) &CLOSURE)))
         macro ^code (,value) (load (addr (unbox function ,value) &CODE) u64)
@@ -102,13 +102,13 @@ template! {
     Op::GetUpvalue => unsafe (^upvalue)
     Op::GetSharedUpvalue => unsafe (load (addr (unbox cell (^upvalue)) &CELL_VALUE) u64)
     Op::SetSharedUpvalue => unsafe (letv: (($cell (unbox cell (^upvalue))))
-        (dov (store (addr $cell &CELL_VALUE) $value u64) (^wrote $cell)))
+        (dov (store (addr $cell &CELL_VALUE) $value u64) (^wrote $cell $value)))
     Op::NewCell! => unsafe (dov
         (set $dst (box cell (call new_cell (arglist (carg (tc) ptr) (carg $value u64)) ptr)))
         (^collect))
     Op::GetCell => unsafe (load (addr (unbox cell $cell) &CELL_VALUE) u64)
     Op::SetCell => unsafe (letv: (($of (unbox cell $cell)))
-        (dov (store (addr $of &CELL_VALUE) $value u64) (^wrote $of)))
+        (dov (store (addr $of &CELL_VALUE) $value u64) (^wrote $of $value)))
 
     Op::Add           => unsafe (^binary add &ADD)
     Op::Subtract      => unsafe (^binary sub &SUBTRACT)
@@ -243,7 +243,7 @@ template! {
         (mark done))
     macro ^set_slowly (,object ,way) (slowv (^unless_setter (call throws observes set_field (arglist (carg (tc) ptr)
         (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $value u64) (carg $cache ptr)) u64) ,way))
-    macro ^store (,table) (dov (store (^slot ,table) $value u64) (^wrote ,table))
+    macro ^store (,table) (dov (store (^slot ,table) $value u64) (^wrote ,table $value))
     macro ^set_method () (letv: (($method (^method)))
         (discard (invoke observes (^code $method) (arglist $method (^operand) $key $value) u64)))
     macro ^set (,object) (dov
@@ -291,7 +291,7 @@ template! {
         (mark method)
         (^get_method)
         (mark done)))
-    macro ^put (,of ,at) (dov (store (idx (load (addr ,of &ARRAY) ptr) ,at 8) $value u64) (^wrote ,of))
+    macro ^put (,of ,at) (dov (store (idx (load (addr ,of &ARRAY) ptr) ,at 8) $value u64) (^wrote ,of $value))
     // A new element behind the last one, if there is room, and none behind it in the hash part.
     macro ^may_append (,of ,at ,len) (all (eq ,at ,len) (ult ,len (ucast (load (addr ,of &ARRAY_CAPACITY) u32) u64))
         (zr (load (addr ,of &HASH) u64)) (ne $value &NIL))

@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, LocalName, OperandName};
 use crate::object::function::{Closure, Definition, Pack};
-use crate::object::heap::{Gc, Header, Heap, Marker, Trace};
+use crate::object::heap::{Gc, Header, Heap};
 use crate::object::string::{MAX_LEN, Str};
 use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
@@ -13,6 +13,7 @@ use crate::run::error::{Ending, Thrown};
 use crate::run::levels::Activation;
 use crate::run::library_state::LibraryState;
 use crate::run::profile::Profile;
+use crate::run::roots::Roots;
 use crate::run::settings::Settings;
 use crate::run::slow::Hooks;
 use crate::syntax::ast::{FunctionText, Line};
@@ -434,50 +435,6 @@ pub(crate) struct Handles {
     pub(crate) free: Vec<usize>,
 }
 
-/// Marks what frames have, and what their code refers to.
-pub(crate) fn trace_frames(frames: &Frames<'_>, marker: &mut Marker<'_>) {
-    for frame in frames.iter() {
-        // The register of the closure may be dead.
-        marker.function(frame.function().number());
-        frame.registers().for_each(|(_, bits)| marker.value(Value(bits)));
-    }
-}
-
-/// What the collector starts from.
-pub(crate) struct Roots<'a> {
-    vm: &'a Vm,
-    frames: Option<&'a Frames<'a>>,
-}
-
-impl Trace for Roots<'_> {
-    fn trace(&self, marker: &mut Marker<'_>) {
-        let Roots { vm, frames } = self;
-        marker.object(vm.globals.header());
-        marker.value(vm.error);
-        // What was gathered is in registers by now.
-        let results = &vm.results[..(vm.n_results as usize).saturating_sub(1).min(vm.results.len())];
-        let lists = [results, &vm.roots, &vm.transfer];
-        lists
-            .into_iter()
-            .flatten()
-            .chain(vm.handlers.iter().flatten())
-            .chain(&vm.next)
-            .chain([&vm.each_index])
-            .for_each(|value| marker.value(*value));
-        vm.handles.borrow().values.iter().for_each(|value| marker.value(*value));
-        vm.metatables.iter().flatten().for_each(|table| marker.object(table.header()));
-        vm.threads.iter().for_each(|thread| marker.object(thread.header()));
-        vm.hooks.trace(marker);
-        vm.trace_activations(marker);
-        vm.package
-            .iter()
-            .chain(&vm.registry)
-            .chain(vm.rust_types.values())
-            .for_each(|package| marker.object(package.header()));
-        frames.iter().for_each(|frames| trace_frames(frames, marker));
-    }
-}
-
 impl Vm {
     /// Lets the collector work; what frames have stays.
     pub(crate) fn collect(&mut self, frames: &Frames<'_>, all: bool) {
@@ -523,10 +480,8 @@ impl Vm {
     /// Lets the collector work; returns whether a cycle has ended.
     fn with_roots(&mut self, frames: &Frames<'_>, work: impl FnOnce(&mut Heap, &Roots<'_>) -> bool) -> bool {
         let (start, bytes) = (self.clocks.begin(), self.heap.bytes());
-        // The heap is apart from the roots meanwhile.
-        let mut heap = std::mem::replace(&mut self.heap, Heap::vacant());
-        let has_ended_cycle = work(&mut heap, &Roots { vm: self, frames: Some(frames) });
-        self.heap = heap;
+        let (heap, roots) = Roots::of(self, frames);
+        let has_ended_cycle = work(heap, &roots);
         self.forget_gone();
         self.clocks.collected(start, bytes, has_ended_cycle);
         has_ended_cycle

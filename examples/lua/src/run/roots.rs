@@ -1,0 +1,68 @@
+//! What the collector starts from.
+//!
+//! In: a program, and the frames of its functions. Out: the heap, and all else that refers to objects. Holds: what code of Rust keeps
+//! across a step of the collector is here, or in registers of frames.
+
+use super::vm::{Handles, Vm};
+use crate::object::heap::{Gc, Header, Heap, Marker, Trace};
+use crate::object::value::Value;
+use crate::run::hooks::Hooks;
+use crate::run::levels::{Activation, trace_activations};
+use azulejo::Frames;
+use std::cell::RefCell;
+
+/// What the collector starts from.
+pub(crate) struct Roots<'a> {
+    frames: &'a Frames<'a>,
+    values: [&'a [Value]; 3],
+    single: [Option<Value>; 3],
+    handlers: &'a [Option<Value>],
+    handles: &'a RefCell<Handles>,
+    hooks: &'a Hooks,
+    running: *const Activation,
+    objects: Vec<Gc<Header>>,
+}
+
+impl<'a> Roots<'a> {
+    /// The heap of a program, and what refers to its objects.
+    pub(crate) fn of(vm: &'a mut Vm, frames: &'a Frames<'a>) -> (&'a mut Heap, Roots<'a>) {
+        let tables = vm.metatables.iter().flatten().chain(vm.package.iter()).chain(&vm.registry);
+        let tables = tables.chain(vm.rust_types.values()).chain([&vm.globals]);
+        let threads = vm.threads.iter().map(|thread| thread.header());
+        let objects = tables.map(|table| table.header()).chain(threads).collect();
+        // What was gathered is in registers by now.
+        let results = &vm.results[..(vm.n_results as usize).saturating_sub(1).min(vm.results.len())];
+        let roots = Roots {
+            frames,
+            values: [results, &vm.roots, &vm.transfer],
+            single: [Some(vm.error), vm.next, Some(vm.each_index)],
+            handlers: &vm.handlers,
+            handles: &vm.handles,
+            hooks: &vm.hooks,
+            running: vm.running,
+            objects,
+        };
+        (&mut vm.heap, roots)
+    }
+}
+
+impl Trace for Roots<'_> {
+    fn trace(&self, marker: &mut Marker<'_>) {
+        let values = self.values.into_iter().flatten().chain(self.single.iter().flatten());
+        values.chain(self.handlers.iter().flatten()).for_each(|value| marker.value(*value));
+        self.handles.borrow().values.iter().for_each(|value| marker.value(*value));
+        self.objects.iter().for_each(|object| marker.object(*object));
+        self.hooks.trace(marker);
+        trace_activations(self.running, marker);
+        trace_frames(self.frames, marker);
+    }
+}
+
+/// Marks what frames have, and what their code refers to.
+pub(crate) fn trace_frames(frames: &Frames<'_>, marker: &mut Marker<'_>) {
+    for frame in frames.iter() {
+        // The register of the closure may be dead.
+        marker.function(frame.function().number());
+        frame.registers().for_each(|(_, bits)| marker.value(Value(bits)));
+    }
+}
