@@ -278,6 +278,8 @@ impl<'a, T: Copy> Cases<'a, T> {
     /// If there was, the slow path of the bytecode counts as one that has not run: the next time there is a quick way for this case, and
     /// the optimizer leaves the slow path out. If there was not, it has run, and the optimizer compiles it.
     ///
+    /// So a case that is there already, and has not helped, is not to be added again: the optimizer's code would be left each time.
+    ///
     /// ```
     /// # use azulejo_core::ir::bytecode as azulejo;
     /// # use azulejo_core::ir::sites::{SiteInfo, Sites};

@@ -2,6 +2,7 @@
 
 use crate::object::heap::Gc;
 use crate::object::shape::{Meta, ShapeRef};
+use crate::object::string::Str;
 use crate::object::table::Table;
 use crate::object::value::{ABSENT, NIL, Type, Value};
 use crate::run::bytecode::{
@@ -11,10 +12,12 @@ use crate::run::error::{Attempt, Result};
 use crate::run::vm::Vm;
 use azulejo::{Cases, Frames};
 
-/// Adds a case, if it is not known.
+/// Adds a case in place of what is known of the shape, if that is something else. A case that is known and has not helped is not added
+/// again: the slow path would seem to have run only to learn, and the optimizer would leave it out.
 fn learn(cases: Cases<'_, FieldCase>, case: FieldCase) {
-    // What is known of shapes that are gone is of no use.
-    // SAFETY: a case has a shape of this heap.
+    if cases.iter().any(|known| known == case) {
+        return;
+    }
     cases.retain(|known| known.shape != case.shape && unsafe { ShapeRef::is_there(known.shape) });
     cases.add(case);
 }
@@ -241,7 +244,14 @@ pub(crate) fn set_field(
     let set = set_index(vm, frames, object, key, value);
     vm.roots.truncate(kept);
     let set = set?;
-    learn_set(vm, (table, Value(key)), before, cases);
+    let name = Value(key).as_string().expect("fields have names");
+    // A field of nil is one as well: tables that are made in one place have the same shape then.
+    let is_absent = table.shape.get() == before && before.slot(name).is_none();
+    let after = match is_absent && Value(value).is_nil() {
+        true => vm.heap.shapes.with_key(before, name).unwrap_or(before),
+        false => table.shape.get(),
+    };
+    learn_set(vm, (table, name), before, after, cases);
     Ok(set)
 }
 
@@ -251,14 +261,17 @@ fn grown(vm: &mut Vm, frames: &Frames<'_>) -> Result<()> {
 }
 
 /// Adds what a site may know of a field that was set.
-fn learn_set(vm: &Vm, (table, key): (Gc<Table>, Value), before: ShapeRef, cases: Cases<'_, FieldCase>) {
-    let after = table.shape.get();
-    let name = key.as_string().expect("fields have names");
+fn learn_set(
+    vm: &Vm,
+    (table, name): (Gc<Table>, Gc<Str>),
+    before: ShapeRef,
+    after: ShapeRef,
+    cases: Cases<'_, FieldCase>,
+) {
     // What begins like this may be a metamethod: somebody has to look.
     if name.bytes().starts_with(b"__") || table.header().has(Table::PROTOTYPE) {
         return;
     }
-    let case = FieldCase { shape: before.word(), offset: 0, kind: OWN, other: 0, epoch: 0 };
     // A metatable that others look at counts its changes as an epoch's.
     let is_quiet = |meta: Gc<Table>| {
         meta.header().set(Table::PROTOTYPE);
@@ -268,20 +281,22 @@ fn learn_set(vm: &Vm, (table, key): (Gc<Table>, Value), before: ShapeRef, cases:
         Meta::Known(meta) if is_quiet(meta) => vm.heap.epoch,
         _ => NEVER,
     };
-    let is_added = !after.is_dictionary() && after.count() == before.count() + 1;
-    let added = FieldCase { offset: 8 * before.count(), other: after.word(), ..case };
-    if is_added {
+    let slot = before.slot(name);
+    let offset = 8 * slot.unwrap_or(before.count());
+    let kind = match (slot, before.meta()) {
+        (Some(_), Meta::None) => OWN,
+        (Some(_), _) => OWN_OR_META,
+        (None, _) if after.is_dictionary() || after.count() != before.count() + 1 => return,
+        (None, Meta::None) => ADDED,
+        (None, Meta::Known(_)) if epoch != NEVER => ADDED_OR_META,
+        _ => return,
+    };
+    let mut other = 0;
+    if slot.is_none() {
         after.set_learned();
+        other = after.word();
     }
-    match (before.slot(name), before.meta()) {
-        (Some(slot), Meta::None) => learn(cases, FieldCase { offset: 8 * slot, ..case }),
-        (Some(slot), _) => learn(cases, FieldCase { offset: 8 * slot, kind: OWN_OR_META, epoch, ..case }),
-        (None, Meta::None) if is_added => learn(cases, FieldCase { kind: ADDED, ..added }),
-        (None, Meta::Known(_)) if is_added && epoch != NEVER => {
-            learn(cases, FieldCase { kind: ADDED_OR_META, epoch, ..added });
-        }
-        _ => {}
-    }
+    learn(cases, FieldCase { shape: before.word(), offset, kind, other, epoch });
 }
 
 /// Gives `ABSENT` if there is a metamethod to call.
