@@ -306,6 +306,31 @@ impl<'a, T: Copy> Cases<'a, T> {
         true
     }
 
+    /// Puts a case in place of the one at a position; does nothing if there is none. The slow path counts as before: this is for a
+    /// site that is full, and whose cases are others by now.
+    ///
+    /// Code of the optimizer does not notice, as with [`retain`](Self::retain).
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// # use azulejo_core::ir::sites::{SiteInfo, Sites};
+    /// # use azulejo::Cases;
+    /// fn learn(cases: Cases<'_, u64>) {
+    ///     cases.add(7);
+    ///     cases.add(8);
+    ///     cases.replace(0, 9);
+    ///     cases.replace(2, 10);
+    ///     assert_eq!(cases.iter().collect::<Vec<u64>>(), [9, 8]);
+    /// }
+    /// # Sites::alone(&[SiteInfo::of::<u64>(2)]).of_type().for_each(learn);
+    /// ```
+    pub fn replace(self, at: usize, case: T) {
+        if at < self.len() {
+            // SAFETY: so many cases are there.
+            unsafe { (*self.first.add(at)).set(case) };
+        }
+    }
+
     /// Keeps the cases for which a function returns true, in their order. Returns whether any was removed.
     ///
     /// Code of the optimizer does not notice. So this is for cases that are not wanted any more; where one is not true any more, the engine

@@ -14,13 +14,22 @@ use azulejo::{Cases, Frames};
 
 /// Adds a case in place of what is known of the shape, if that is something else. A case that is known and has not helped is not added
 /// again: the slow path would seem to have run only to learn, and the optimizer would leave it out.
-fn learn(cases: Cases<'_, FieldCase>, case: FieldCase) {
+fn learn(vm: &mut Vm, cases: Cases<'_, FieldCase>, case: FieldCase) {
     if cases.iter().any(|known| known == case) {
         return;
     }
     cases.retain(|known| known.shape != case.shape && unsafe { ShapeRef::is_there(known.shape) });
-    cases.add(case);
+    if !cases.add(case) {
+        // It may be full of shapes that tables had when the program started. But what sees too many shapes is not to change all the time.
+        vm.n_crowded = vm.n_crowded.wrapping_add(1);
+        if vm.n_crowded.is_multiple_of(CROWDED) {
+            cases.replace((vm.n_crowded / CROWDED) as usize % cases.len(), case);
+        }
+    }
 }
+
+/// So many times a site that is full learns nothing, until it forgets a case.
+const CROWDED: u32 = 16;
 
 /// What a site may know of a field that a table has, or does not have.
 fn found(table: Gc<Table>, key: Value, epoch: u64) -> Option<FieldCase> {
@@ -47,14 +56,15 @@ pub(crate) fn get_field(
     vm.heap.know_metatable(table);
     if let Some(case) = found(table, key, NEVER) {
         let value = table.get(key);
-        if case.kind != OWN_OR_META || !value.is_nil() {
-            learn(cases, case);
+        let is_nowhere = case.kind == OWN_OR_META
+            && inherited(vm, table, key).is_some_and(|(case, _)| case.kind == NOT_INHERITED);
+        let epoch = if is_nowhere { vm.heap.epoch } else { NEVER };
+        learn(vm, cases, FieldCase { epoch, ..case });
+        if case.kind != OWN_OR_META || is_nowhere || !value.is_nil() {
             return Ok(value.0);
         }
-        let is_nowhere = inherited(vm, table, key).is_some_and(|(case, _)| case.kind == NOT_INHERITED);
-        learn(cases, FieldCase { epoch: if is_nowhere { vm.heap.epoch } else { NEVER }, ..case });
     } else if let Some((case, value)) = inherited(vm, table, key) {
-        learn(cases, case);
+        learn(vm, cases, case);
         return Ok(value.0);
     }
     get_index(vm, frames, object.0, key.0)
@@ -262,7 +272,7 @@ fn grown(vm: &mut Vm, frames: &Frames<'_>) -> Result<()> {
 
 /// Adds what a site may know of a field that was set.
 fn learn_set(
-    vm: &Vm,
+    vm: &mut Vm,
     (table, name): (Gc<Table>, Gc<Str>),
     before: ShapeRef,
     after: ShapeRef,
@@ -296,7 +306,7 @@ fn learn_set(
         after.set_learned();
         other = after.word();
     }
-    learn(cases, FieldCase { shape: before.word(), offset, kind, other, epoch });
+    learn(vm, cases, FieldCase { shape: before.word(), offset, kind, other, epoch });
 }
 
 /// Gives `ABSENT` if there is a metamethod to call.

@@ -74,6 +74,8 @@ pub struct Vm {
     pub(crate) operands: [Value; 2],
     /// The function of Rust that runs; null if there is none.
     pub(crate) running: *const Activation,
+    /// How often a site was full that had something to learn.
+    pub(crate) n_crowded: u32,
     /// The function `next`.
     pub(crate) next: Option<Value>,
     /// The function that `ipairs` gives, [`Value::ABSENT`] if it has not been called.
@@ -224,6 +226,7 @@ impl Vm {
             operands: [Value::NIL; 2],
             running: std::ptr::null(),
             next: None,
+            n_crowded: 0,
             each_index: Value::ABSENT,
             package: None,
             registry: None,
