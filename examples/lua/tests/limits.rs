@@ -3,8 +3,7 @@
 //! In: programs that never end, each in its own way, and in every tier. Out: the error that says who has stopped them. No program catches it,
 //! and what has stopped can be used again.
 
-use azulejo_lua::api::{Interrupter, Lua, LuaError, LuaFunction, LuaThread};
-use azulejo_lua::run::vm::Tiers;
+use azulejo_lua::api::{Interrupter, Lua, LuaError, LuaFunction, LuaThread, Tiers};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;

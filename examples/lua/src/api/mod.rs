@@ -20,6 +20,7 @@ mod thread;
 mod userdata;
 mod value;
 
+pub use crate::run::vm::Tiers;
 pub use builder::LuaBuilder;
 pub use chunk::Chunk;
 pub use convert::{FromLua, FromLuaMulti, IntoLua, IntoLuaMulti, Variadic};
