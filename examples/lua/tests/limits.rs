@@ -3,8 +3,7 @@
 //! In: programs that never end, each in its own way, and in every tier. Out: the error that says who has stopped them. No program catches it,
 //! and what has stopped can be used again.
 
-use azulejo_lua::api::{Interrupter, Lua, LuaError, LuaFunction, LuaThread};
-use azulejo_lua::run::vm::Tiers;
+use azulejo_lua::api::{Interrupter, Lua, LuaError, LuaFunction, LuaThread, Tiers};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -13,7 +12,7 @@ const TIERS: [Tiers; 5] =
     [Tiers::InterpreterInRust, Tiers::Interpreter, Tiers::Baseline, Tiers::Optimizer, Tiers::Climbing];
 
 /// Programs without an end. `spin` is a loop, `forever` calls itself again and again.
-const ENDLESS: [(&str, &str); 17] = [
+const ENDLESS: [(&str, &str); 20] = [
     ("a loop", "spin()"),
     ("a for", "for i = 1, math.huge do n = n + i end"),
     ("a repeat", "repeat until false"),
@@ -32,6 +31,12 @@ const ENDLESS: [(&str, &str); 17] = [
         "local t = setmetatable({}, { __index = spin }) pcall(function() return t.x end) n = -1",
     ),
     ("a function that the library calls", "pcall(table.sort, { 3, 2, 1 }, spin) n = -1"),
+    ("a search", "pcall(string.find, ('a'):rep(50), ('a*'):rep(50) .. 'b') n = -1"),
+    ("a search for short matches", "pcall(string.match, ('a'):rep(50), '^' .. ('a-'):rep(50) .. 'b') n = -1"),
+    (
+        "a replacement",
+        "pcall(string.gsub, ('a'):rep(50) .. 'b', ('a?'):rep(50) .. ('a'):rep(50) .. 'c', '') n = -1",
+    ),
     ("a reader", "load(spin) n = -1"),
     ("a finalizer", "getmetatable(newproxy(true)).__gc = spin collectgarbage() n = -1"),
 ];
@@ -116,8 +121,14 @@ fn the_end_of_the_fuel_stops_whatever_runs() {
             lua.set_fuel(30_000);
             let ended = lua.load(text).exec();
             assert!(matches!(ended, Err(LuaError::OutOfFuel)), "{what} in {tiers:?}: {ended:?}");
-            // There is none left, not even for a text that does nothing.
-            assert_eq!(lua.fuel(), Some(0));
+            // An interpreter gives back what it has not used when a search has taken all else.
+            assert!(
+                lua.fuel().is_some_and(|left| left <= 64),
+                "{what} in {tiers:?}: {:?} is left",
+                lua.fuel()
+            );
+            // Without any, not even a text runs that does nothing.
+            lua.set_fuel(0);
             assert!(matches!(lua.load("").exec(), Err(LuaError::OutOfFuel)));
             lua.set_fuel(100_000);
             assert!(lua.globals().get::<f64>("n").unwrap() >= 0.0, "{what} in {tiers:?}: it went on");
@@ -236,5 +247,35 @@ fn a_function_of_rust_may_interrupt_its_own_program() {
         let ended = lua.load("pcall(function() stop() spin() end) n = -1").exec();
         assert!(matches!(ended, Err(LuaError::Interrupted)), "{tiers:?}: {ended:?}");
         assert!(lua.globals().get::<f64>("n").unwrap() >= 0.0 && is_well(&lua), "{tiers:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_search_leaves_no_request_behind() {
+    for tiers in TIERS {
+        let lua = program(tiers, None);
+        let interrupter = lua.interrupter();
+        let string: azulejo_lua::api::LuaTable = lua.globals().get("string").unwrap();
+        let find: LuaFunction = string.get("find").unwrap();
+        // No code of Lua runs here, which would notice the request.
+        let later = Later::interrupts(&interrupter, Duration::from_millis(10));
+        let ended = find.call::<_, Option<f64>>(("a".repeat(50), "a*".repeat(50) + "b"));
+        drop(later);
+        assert!(matches!(ended, Err(LuaError::Interrupted)), "{tiers:?}: {ended:?}");
+        assert_eq!(find.call::<_, f64>(("abc", "b+")).unwrap(), 2.0);
+        assert!(is_well(&lua), "{tiers:?}");
+    }
+}
+
+#[test]
+fn searches_take_fuel() {
+    for tiers in TIERS {
+        let lua = program(tiers, Some(1_000_000));
+        // Each place where the text does not match is a step back.
+        lua.load("local text = ('a'):rep(100) for i = 1, 1000 do assert(not text:find('[a]-b')) end")
+            .exec()
+            .unwrap();
+        let used = 1_000_000 - lua.fuel().unwrap();
+        assert!((2000..10_000).contains(&used), "{used} in {tiers:?}");
     }
 }

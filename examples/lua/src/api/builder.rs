@@ -1,8 +1,8 @@
 //! How a program is made.
 
-use super::Lua;
+use super::{Lua, Tiers};
 use crate::run::settings::Settings;
-use crate::run::vm::{Tiers, Vm};
+use crate::run::vm::Vm;
 
 /// Makes a program that is not as [`Lua::new`] makes it. Made by [`Lua::builder`].
 ///
@@ -36,8 +36,7 @@ impl LuaBuilder {
     /// Sets where functions run. By default the hottest ones are compiled best.
     ///
     /// ```
-    /// use azulejo_lua::api::{Lua, LuaError};
-    /// use azulejo_lua::run::vm::Tiers;
+    /// use azulejo_lua::api::{Lua, LuaError, Tiers};
     ///
     /// let lua = Lua::builder().tiers(Tiers::Interpreter).build();
     /// assert_eq!(lua.load("return 6 * 7").eval::<i64>()?, 42);

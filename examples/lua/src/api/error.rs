@@ -101,7 +101,10 @@ impl Lua {
         let (ending, error) = self.with(|vm, _| (vm.ending, std::mem::replace(&mut vm.error, Value::NIL)));
         match (thrown, ending) {
             (Thrown::Error, _) => self.error(error),
-            (Thrown::Ended, Ending::Interrupted) => LuaError::Interrupted,
+            (Thrown::Ended, Ending::Interrupted) => {
+                self.has_stopped();
+                LuaError::Interrupted
+            }
             (Thrown::Ended, Ending::OutOfFuel) => LuaError::OutOfFuel,
         }
     }

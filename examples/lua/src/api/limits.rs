@@ -4,6 +4,10 @@
 //! the program, and the program can be used again.
 
 use super::{Lua, LuaBuilder};
+use crate::run::vm::Vm;
+use azulejo::Frames;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 /// Stops a program from any thread. Made by [`Lua::interrupter`].
 ///
@@ -12,13 +16,19 @@ use super::{Lua, LuaBuilder};
 /// is_for_any_thread::<azulejo_lua::api::Interrupter>();
 /// ```
 #[derive(Clone, Debug)]
-pub struct Interrupter(azulejo::Interrupter);
+pub struct Interrupter {
+    engine: azulejo::Interrupter,
+    /// What searches look at, which are no code of the engine's.
+    stop: Arc<AtomicBool>,
+}
 
 impl Interrupter {
     /// Ends what runs with [`LuaError::Interrupted`](super::LuaError::Interrupted), or if nothing runs, the next call. It takes
-    /// microseconds. But functions of the library and of Rust are not interrupted while they run: the program ends when they return.
+    /// microseconds. But functions of the library and of Rust are not interrupted while they run, unless they search for a pattern: the
+    /// program ends when they return.
     pub fn interrupt(&self) {
-        self.0.interrupt();
+        self.engine.interrupt();
+        self.stop.store(true, SeqCst);
     }
 
     /// Takes that back, if nothing was interrupted yet.
@@ -34,7 +44,8 @@ impl Interrupter {
     /// # Ok::<(), LuaError>(())
     /// ```
     pub fn withdraw(&self) {
-        self.0.withdraw();
+        self.stop.store(false, SeqCst);
+        self.engine.withdraw();
     }
 }
 
@@ -58,7 +69,20 @@ impl Lua {
     /// # Ok::<(), LuaError>(())
     /// ```
     pub fn interrupter(&self) -> Interrupter {
-        Interrupter(self.with(|vm, _| vm.engine.interrupter()))
+        self.with(|vm, _| {
+            let (engine, stop) = (vm.engine.interrupter(), vm.library.stop.get_or_insert_default().clone());
+            vm.library.matcher.stop_if(stop.clone());
+            Interrupter { engine, stop }
+        })
+    }
+
+    /// A call from outside was interrupted, and has ended. The request is done, whoever has noticed it.
+    pub(super) fn has_stopped(&self) {
+        let is_outermost =
+            |vm: &mut Vm, frames: &Frames<'_>| vm.library.stop.is_some() && frames.iter().next().is_none();
+        if self.with(is_outermost) {
+            self.interrupter().withdraw();
+        }
     }
 
     /// How much fuel is left; `None` if the program was made without [`LuaBuilder::fuel`].
@@ -95,7 +119,8 @@ impl Lua {
 impl LuaBuilder {
     /// Limits how much the program may run. Each call of a function of Lua and each iteration of a loop takes one unit. Without fuel the
     /// program ends with [`LuaError::OutOfFuel`](super::LuaError::OutOfFuel), and so does each further call until there is more.
-    /// Compiled code becomes slower by about a sixth. What functions of the library do takes no fuel.
+    /// Compiled code becomes slower by about a sixth. Searching for a pattern takes one unit for
+    /// 64 steps back; what other functions of the library do takes none.
     ///
     /// ```
     /// use azulejo_lua::api::{Lua, LuaError};

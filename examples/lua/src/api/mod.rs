@@ -21,6 +21,7 @@ mod userdata;
 mod value;
 
 pub use crate::object::heap::CollectorStatistics;
+pub use crate::run::vm::Tiers;
 pub use builder::LuaBuilder;
 pub use chunk::Chunk;
 pub use convert::{FromLua, FromLuaMulti, IntoLua, IntoLuaMulti, Variadic};

@@ -7,7 +7,7 @@ use super::{Arguments, as_text, new_string, rooted};
 use crate::object::heap::{Gc, Heap};
 use crate::object::string::Str;
 use crate::object::value::{FUNCTION, Type, Value};
-use crate::run::error::Result;
+use crate::run::error::{Ending, Result};
 use crate::run::vm::Vm;
 use crate::strings::{
     Captured, Gsub, MAX_CAPTURES, Match, Pattern, PatternError, find_plain, is_plain, put_replacement,
@@ -87,7 +87,33 @@ fn search(
     match found {
         Ok(Some((found, _))) => Ok(vm.give(found.values())),
         Ok(None) => Ok(Value::NIL),
-        Err(error) => args.fail(vm, error.to_string()),
+        Err(error) => refused(vm, args, error),
+    }
+}
+
+/// A step back of the matcher is a part of an iteration.
+const STEPS: u64 = 64;
+
+impl Vm {
+    /// A search begins, which may take what is left of the program's fuel. What the one before has taken is gone.
+    fn begin_search(&mut self) {
+        if let Some(fuel) = self.engine.fuel() {
+            let left = fuel.saturating_sub(self.library.matcher.steps() / STEPS);
+            self.engine.set_fuel(left);
+            self.library.matcher.limit(left.saturating_mul(STEPS));
+        }
+    }
+}
+
+/// Fails as a search has.
+fn refused<T>(vm: &mut Vm, args: Arguments<'_>, error: PatternError) -> Result<T> {
+    match error {
+        PatternError::Stopped => vm.stop(Ending::Interrupted),
+        PatternError::TooManySteps => {
+            vm.engine.set_fuel(0);
+            vm.stop(Ending::OutOfFuel)
+        }
+        error => args.fail(vm, error.to_string()),
     }
 }
 
@@ -99,6 +125,7 @@ fn first_match(
     start: usize,
     front: impl FnOnce(&Match) -> (Found, usize),
 ) -> Matched<Option<(Found, usize)>> {
+    vm.begin_search();
     let Some(found) = vm.library.matcher.find(pattern, subject, start)? else { return Ok(None) };
     let (place, count) = front(found);
     Ok(Some((place.with(&mut vm.heap, found, count, subject)?, found.resume())))
@@ -130,7 +157,7 @@ fn next_match(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Valu
         }
         // Whoever asks again gets the same: the place stays where it is.
         Ok(None) => Ok(vm.give(&[])),
-        Err(error) => args.fail(vm, error.to_string()),
+        Err(error) => refused(vm, args, error),
     }
 }
 
@@ -179,16 +206,17 @@ fn replace_next(
     replacement: Replacement,
 ) -> Result<bool> {
     let subject = subject.bytes();
+    vm.begin_search();
     let found = match state.next(&mut vm.library.matcher, pattern, subject, out) {
         Ok(Some(found)) => found,
         Ok(None) => return Ok(false),
-        Err(error) => return args.fail(vm, error.to_string()),
+        Err(error) => return refused(vm, args, error),
     };
     let callee = match replacement {
         Replacement::Text(text) => {
             return match put_replacement(found, subject, text.bytes(), out) {
                 Ok(()) => Ok(true),
-                Err(error) => args.fail(vm, error.to_string()),
+                Err(error) => refused(vm, args, error),
             };
         }
         Replacement::Looked(callee) => callee,
@@ -198,7 +226,7 @@ fn replace_next(
     let count = if is_function { found.n_values() } else { 1 };
     let captures = match Found::of(&[]).with(&mut vm.heap, found, count, subject) {
         Ok(captures) => captures,
-        Err(error) => return args.fail(vm, error.to_string()),
+        Err(error) => return refused(vm, args, error),
     };
     let value = match is_function {
         true => args.call(vm, callee, captures.values())?,

@@ -10,6 +10,8 @@ use crate::strings::{Matcher, Patterns};
 use std::cell::RefCell;
 use std::io;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A file that the program has: a value of Rust in a userdata.
 #[derive(Debug)]
@@ -96,6 +98,8 @@ pub(crate) struct LibraryState {
     buffer: Vec<u8>,
     pub(crate) patterns: Patterns,
     pub(crate) matcher: Matcher,
+    /// Whether searches are to stop, if somebody may ask for that.
+    pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) random: Random,
     pub(crate) files: Files,
 }
@@ -114,6 +118,7 @@ impl Default for LibraryState {
             buffer: Vec::new(),
             patterns: Patterns::default(),
             matcher: Matcher::new(),
+            stop: None,
             random: Random::new(0),
             files,
         }

@@ -3,11 +3,13 @@
 //! In: a [`Pattern`], the subject, and where to start. Out: a [`Match`], the one that the C implementation finds.
 //!
 //! What could have been done in another way is kept in a list of choices, and not on the machine's stack as in C: a pattern of a
-//! million items is no danger. An item adds at most one choice, so the list is never longer than the pattern. Captures need not
+//! million items is no danger, and a search can end anywhere. An item adds at most one choice, so the list is never longer than the pattern. Captures need not
 //! be restored where matching goes back, since an item that reads a capture stands behind those that write it.
 
 use crate::strings::pattern::{Item, MAX_CAPTURES, Pattern, PatternError, Single};
 use memchr::{memchr, memrchr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Where a capture starts and ends. Of the special ends there can be none in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,7 +105,19 @@ enum Choice {
 pub struct Matcher {
     found: Match,
     choices: Vec<Choice>,
+    /// How often searches may still go back.
+    steps: u64,
+    /// What that was when it was set.
+    limit: u64,
+    /// Whether they are to stop.
+    stop: Option<Arc<AtomicBool>>,
 }
+
+/// After so many steps back a search looks whether it is to end. A power of two.
+const GLANCE: u64 = 1 << 12;
+
+/// More steps than a search ever takes.
+const ENDLESS: u64 = u64::MAX / GLANCE * GLANCE;
 
 impl Default for Matcher {
     fn default() -> Matcher {
@@ -115,7 +129,45 @@ impl Matcher {
     /// A matcher for any pattern.
     pub fn new() -> Matcher {
         let captures = [Capture { start: 0, end: 0 }; MAX_CAPTURES];
-        Matcher { found: Match { start: 0, end: 0, n_captures: 0, captures }, choices: Vec::new() }
+        let found = Match { start: 0, end: 0, n_captures: 0, captures };
+        Matcher { found, choices: Vec::new(), steps: ENDLESS, limit: ENDLESS, stop: None }
+    }
+
+    /// Limits the searches from now on, together, to about so many steps back. One that would take more fails with
+    /// [`PatternError::TooManySteps`].
+    ///
+    /// ```
+    /// use azulejo_lua::strings::{Matcher, Pattern, PatternError};
+    ///
+    /// let pattern = Pattern::new(&[&b"a*".repeat(40)[..], b"b"].concat());
+    /// let mut matcher = Matcher::new();
+    /// matcher.limit(1_000_000);
+    /// assert_eq!(matcher.find(&pattern, &b"a".repeat(40), 0), Err(PatternError::TooManySteps));
+    /// assert!(matcher.steps() >= 1_000_000);
+    /// ```
+    pub fn limit(&mut self, steps: u64) {
+        self.limit = steps.clamp(1, ENDLESS).next_multiple_of(GLANCE);
+        self.steps = self.limit;
+    }
+
+    /// How many steps back searches have taken since [`limit`](Self::limit) was called.
+    pub fn steps(&self) -> u64 {
+        self.limit - self.steps
+    }
+
+    /// Searches fail with [`PatternError::Stopped`] while this is true.
+    pub fn stop_if(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
+    }
+
+    /// A search has gone back many times.
+    #[cold]
+    fn look_around(&self) -> Result<(), PatternError> {
+        match &self.stop {
+            Some(stop) if stop.load(Relaxed) => Err(PatternError::Stopped),
+            _ if self.steps == 0 => Err(PatternError::TooManySteps),
+            _ => Ok(()),
+        }
     }
 
     /// The first match that starts at `start` or behind. There is none behind the subject's end.
@@ -210,10 +262,16 @@ impl Matcher {
             };
             match end {
                 Some(end) => (number, at) = (number + 1, end),
-                None => match self.back(pattern, subject) {
-                    Some(place) => (number, at) = place,
-                    None => return Ok(false),
-                },
+                None => {
+                    self.steps = self.steps.saturating_sub(1);
+                    if self.steps.is_multiple_of(GLANCE) {
+                        self.look_around()?;
+                    }
+                    match self.back(pattern, subject) {
+                        Some(place) => (number, at) = place,
+                        None => return Ok(false),
+                    }
+                }
             }
         }
         (self.found.start, self.found.end) = (start, at);

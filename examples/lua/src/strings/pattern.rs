@@ -32,6 +32,10 @@ pub enum PatternError {
     UnfinishedCapture,
     /// There are more than [`MAX_CAPTURES`] captures.
     TooManyCaptures,
+    /// A search took more steps than it may: see [`Matcher::limit`](super::Matcher::limit).
+    TooManySteps,
+    /// A search was stopped: see [`Matcher::stop_if`](super::Matcher::stop_if).
+    Stopped,
 }
 
 impl fmt::Display for PatternError {
@@ -45,6 +49,8 @@ impl fmt::Display for PatternError {
             PatternError::InvalidCaptureIndex => "invalid capture index",
             PatternError::UnfinishedCapture => "unfinished capture",
             PatternError::TooManyCaptures => "too many captures",
+            PatternError::TooManySteps => "too many steps",
+            PatternError::Stopped => "stopped",
         })
     }
 }
