@@ -160,7 +160,9 @@ impl Blocks {
         unsafe {
             let bytes = (*block).cell as usize;
             (*block).sweep = self.sweep;
-            for cell in cells(block).rev() {
+            let mut cell = cell_at(block, (*block).used as usize);
+            for _ in 0..(*block).used {
+                cell = cell.cast::<u8>().wrapping_sub(bytes).cast();
                 if (*cell).kind() != ObjectKind::Free {
                     if !is_garbage(cell) {
                         is_used = true;
@@ -302,7 +304,7 @@ unsafe fn cell_at(block: *mut MemoryBlock, at: usize) -> *mut Header {
 }
 
 /// The cells of a block that are objects or free cells.
-fn cells(block: *mut MemoryBlock) -> impl DoubleEndedIterator<Item = *mut Header> {
+fn cells(block: *mut MemoryBlock) -> impl Iterator<Item = *mut Header> {
     // SAFETY: the block is there.
     let used = unsafe { (*block).used as usize };
     // SAFETY: as above.
