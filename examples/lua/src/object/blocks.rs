@@ -23,6 +23,8 @@ const PORTION: usize = 1 << 11;
 const N_SIZES: usize = MAX_CELL / GRAIN;
 /// So many blocks are swept for one cell, before there is a block more.
 const SWEPT_AT_ONCE: usize = 4;
+/// So many blocks without objects are kept in any case.
+const LEAST_SPARE: usize = 64;
 /// So many blocks go back to the system at once.
 const RELEASED_AT_ONCE: usize = 8;
 
@@ -202,7 +204,7 @@ impl Blocks {
             size.free = std::ptr::null_mut();
         }
         self.sweep = self.sweep.wrapping_add(1);
-        self.unused = std::mem::replace(&mut self.least_spare, self.spare.len());
+        self.unused = std::mem::replace(&mut self.least_spare, self.spare.len()).saturating_sub(LEAST_SPARE);
         self.large.begin_sweep();
     }
 
