@@ -23,6 +23,8 @@ const PORTION: usize = 1 << 11;
 const N_SIZES: usize = MAX_CELL / GRAIN;
 /// So many blocks are swept for one cell, before there is a block more.
 const SWEPT_AT_ONCE: usize = 4;
+/// So many blocks without objects are kept in any case.
+const LEAST_SPARE: usize = 64;
 /// So many blocks go back to the system at once.
 const RELEASED_AT_ONCE: usize = 8;
 
@@ -160,7 +162,9 @@ impl Blocks {
         unsafe {
             let bytes = (*block).cell as usize;
             (*block).sweep = self.sweep;
-            for cell in cells(block).rev() {
+            let mut cell = cell_at(block, (*block).used as usize);
+            for _ in 0..(*block).used {
+                cell = cell.cast::<u8>().wrapping_sub(bytes).cast();
                 if (*cell).kind() != ObjectKind::Free {
                     if !is_garbage(cell) {
                         is_used = true;
@@ -200,7 +204,7 @@ impl Blocks {
             size.free = std::ptr::null_mut();
         }
         self.sweep = self.sweep.wrapping_add(1);
-        self.unused = std::mem::replace(&mut self.least_spare, self.spare.len());
+        self.unused = std::mem::replace(&mut self.least_spare, self.spare.len()).saturating_sub(LEAST_SPARE);
         self.large.begin_sweep();
     }
 
@@ -302,7 +306,7 @@ unsafe fn cell_at(block: *mut MemoryBlock, at: usize) -> *mut Header {
 }
 
 /// The cells of a block that are objects or free cells.
-fn cells(block: *mut MemoryBlock) -> impl DoubleEndedIterator<Item = *mut Header> {
+fn cells(block: *mut MemoryBlock) -> impl Iterator<Item = *mut Header> {
     // SAFETY: the block is there.
     let used = unsafe { (*block).used as usize };
     // SAFETY: as above.

@@ -116,7 +116,7 @@ const LAST_WORK: usize = 128 << 10;
 const MOST_TRIES: u32 = 16;
 
 /// So many bytes need no collector.
-const LEAST: usize = 256 << 10;
+const LEAST: usize = 512 << 10;
 
 impl Default for Collector {
     fn default() -> Self {
@@ -314,7 +314,9 @@ impl Heap {
         self.collector.phase = Phase::Mark;
         self.collector.tries = 0;
         self.collector.finalizers.begin_marking();
-        self.shapes.begin_marking();
+        for shape in self.shapes.begin_marking() {
+            self.marker().shape(shape);
+        }
         self.mark_roots(roots);
     }
 
@@ -323,6 +325,7 @@ impl Heap {
         Marker {
             white: self.collector.white,
             cycle: self.shapes.cycle,
+            root: self.shapes.root(),
             tracing: &mut self.collector.tracing,
             definitions: &self.definitions,
             mode: self.mode,

@@ -255,6 +255,7 @@ fn shapes_that_no_table_has_are_freed() {
     }
     heap.collect(&kept);
     let before = heap.shapes.len();
+    heap.shapes.few = 0;
     for round in 0..2000 {
         // A class, and two objects of it: the second one has a shape that the class alone has.
         let class = heap.table(Room::default());
@@ -281,6 +282,7 @@ fn shapes_that_no_table_has_are_freed() {
 #[test]
 fn a_shape_that_code_gives_to_tables_stays_as_long_as_the_one_before() {
     let (mut heap, kept) = (Heap::new(), Kept::default());
+    heap.shapes.few = 0;
     let name = heap.permanent_string(b"name");
     let (learned, other) = {
         let (first, second) = (heap.table(Room::default()), heap.table(Room::default()));
@@ -299,6 +301,29 @@ fn a_shape_that_code_gives_to_tables_stays_as_long_as_the_one_before() {
     let new = heap.string(b"new");
     heap.set_string(third, new, Value::TRUE).expect("the key may be one");
     assert!(is_there(third.shape.get().word()) && third.shape.get() != other && !is_there(other.word()));
+}
+
+#[test]
+fn shapes_of_a_class_stay_as_long_as_the_class() {
+    let (mut heap, kept) = (Heap::new(), Kept::default());
+    heap.shapes.few = 0;
+    let class = kept.table(&mut heap);
+    let name = heap.permanent_string(b"name");
+    let make = |heap: &mut Heap| {
+        let (first, second) = (heap.table(Room::default()), heap.table(Room::default()));
+        for object in [first, second] {
+            heap.set_string(object, name, Value::TRUE).expect("the key may be one");
+            heap.set_metatable(object, Some(class));
+        }
+        second.shape.get().word()
+    };
+    let shape = make(&mut heap);
+    heap.collect(&kept);
+    assert_eq!(make(&mut heap), shape);
+    kept.0.borrow_mut().clear();
+    heap.collect(&kept);
+    // SAFETY: it was a shape of this heap.
+    assert!(!unsafe { super::shape::ShapeRef::is_there(shape) });
 }
 
 #[test]

@@ -61,6 +61,7 @@ impl Tracing {
 pub struct Marker<'a> {
     pub(super) white: u8,
     pub(super) cycle: u32,
+    pub(super) root: ShapeRef,
     pub(super) tracing: &'a mut Tracing,
     pub(super) definitions: &'a [Option<Gc<Definition>>],
     pub(super) mode: Option<Gc<Str>>,
@@ -200,7 +201,7 @@ impl Marker<'_> {
         if let Some(parent) = shape.parent {
             self.shape(parent);
         }
-        shape.each_learned(|child| {
+        shape.each_lasting(|child| {
             work += size_of::<ShapeRef>();
             self.shape(child);
         });
@@ -209,6 +210,12 @@ impl Marker<'_> {
 
     fn trace_table(&mut self, table: Gc<Table>) -> usize {
         self.shape(table.shape.get());
+        if table.header().has(Table::METATABLE)
+            && let Some(of_class) = self.root.of_class(table)
+        {
+            // Objects of a class come and go. What code has learned of them is true as long as the class is there.
+            self.shape(of_class);
+        }
         let mut weakness = Weakness::default();
         if let Some(metatable) = table.metatable() {
             self.object(metatable.header());

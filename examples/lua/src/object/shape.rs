@@ -9,7 +9,8 @@
 //! There is a limit to the number of shapes. A table that cannot have a shape of its own, because it has too many keys, or because there
 //! are too many shapes, keeps its string keys in its hash part: its shape says so.
 //!
-//! A shape is freed when no table has it, nor one of those below it. Code that runs may still compare with it, or give it to a table:
+//! A shape is freed when no table has it, nor one of those below it, and its metatable is gone, or it has none and there are many
+//! shapes. Code that runs may still compare with it, or give it to a table:
 //!
 //! **Invariants:** no two shapes are equal as words, even if one of them has been freed long ago: a word has the address, and how many
 //! shapes were there before. A shape that code gives to tables of its parent ([`ShapeRef::set_learned`]) is there as long as its parent.
@@ -26,6 +27,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::num::NonZeroU64;
 use std::rc::Rc;
 
+/// So many shapes are few: they stay, so that code does not have to learn of them again and again.
+const FEW_SHAPES: usize = 4096;
+
 /// How many string keys a table may have in slots.
 pub const MAX_SLOTS: u32 = 512;
 
@@ -36,7 +40,7 @@ const MAX_CHILDREN: usize = 128;
 const MAX_SHAPES: usize = 1 << 20;
 
 /// What is known of the metatable of tables of a shape.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meta {
     /// They have none.
     None,
@@ -99,9 +103,11 @@ impl Hasher for AddressHasher {
 #[derive(Default)]
 struct Children {
     by_key: ByString<ShapeRef>,
-    by_meta: HashMap<Meta, ShapeRef>,
+    by_class: HashMap<Gc<Table>, ShapeRef, BuildHasherDefault<AddressHasher>>,
     /// So many metatables may be known before those are forgotten whose shapes are gone.
-    many_metas: usize,
+    many_classes: usize,
+    without_meta: Option<ShapeRef>,
+    with_some_meta: Option<ShapeRef>,
     /// The dictionary with this metatable.
     dictionary: Option<ShapeRef>,
 }
@@ -130,6 +136,8 @@ pub struct Shapes {
     pub(super) is_marking: bool,
     /// Shapes from here on are not looked at in this cycle.
     pub(super) next: usize,
+    /// If there are no more shapes, those without a metatable stay.
+    pub(super) few: usize,
 }
 
 impl std::ops::Deref for ShapeRef {
@@ -195,12 +203,26 @@ impl Shape {
         self.key(self.count.checked_sub(1)?)
     }
 
-    /// Visits the children that are there as long as this.
-    pub(super) fn each_learned(&self, mut visit: impl FnMut(ShapeRef)) {
-        if self.has_learned.get() {
+    /// Visits the children that are there as long as this: those that code gives to tables, and all that have the same metatable.
+    pub(super) fn each_lasting(&self, mut visit: impl FnMut(ShapeRef)) {
+        let has_class = self.is_of_class();
+        if has_class || self.has_learned.get() {
             let children = self.children.borrow();
-            children.by_key.values().filter(|child| child.is_learned.get()).for_each(|child| visit(*child));
+            let lasting = |child: &&ShapeRef| has_class || child.is_learned.get();
+            children.by_key.values().filter(lasting).for_each(|child| visit(*child));
         }
+    }
+
+    /// Whether it is for tables with one metatable.
+    pub(super) fn is_of_class(&self) -> bool {
+        matches!(self.meta, Meta::Known(_))
+    }
+
+    /// The shape that a table of this one gets with a metatable, if there is one.
+    pub(super) fn of_class(&self, metatable: Gc<Table>) -> Option<ShapeRef> {
+        let known = self.children.borrow().by_class.get(&metatable).copied();
+        // SAFETY: shapes know shapes of the same heap.
+        known.filter(|shape| unsafe { ShapeRef::is_there(shape.word()) })
     }
 
     /// Forgets a child, which is freed.
@@ -211,8 +233,8 @@ impl Shape {
         {
             children.by_key.remove(&key);
         }
-        if children.by_meta.get(&child.meta) == Some(&child) {
-            children.by_meta.remove(&child.meta);
+        if children.by_meta(child.meta) == Some(&child) {
+            children.forget_meta(child.meta);
         }
         if children.dictionary == Some(child) {
             children.dictionary = None;
@@ -288,6 +310,7 @@ impl Shapes {
             cycle: 1,
             is_marking: false,
             next: 0,
+            few: FEW_SHAPES,
         };
         shapes.root = shapes.make(Shape::without_keys(Meta::None, false, None));
         shapes
@@ -361,7 +384,7 @@ impl Shapes {
             let root = self.with_meta(self.root, meta);
             return self.dictionary(root);
         }
-        if let Some(child) = self.usable(shape.children.borrow().by_meta.get(&meta)) {
+        if let Some(child) = self.usable(shape.children.borrow().by_meta(meta)) {
             return child;
         }
         // It does not matter whether a table gets its metatable before its keys.
@@ -403,11 +426,32 @@ impl Shapes {
 impl Children {
     /// Notes what tables become that get a metatable. What is known of shapes that are gone is forgotten now and then.
     fn add_meta(&mut self, meta: Meta, child: ShapeRef) {
-        self.by_meta.insert(meta, child);
-        if self.by_meta.len() > self.many_metas {
+        match meta {
+            Meta::None => self.without_meta = Some(child),
+            Meta::Some => self.with_some_meta = Some(child),
+            Meta::Known(class) => drop(self.by_class.insert(class, child)),
+        }
+        if self.by_class.len() > self.many_classes {
             // SAFETY: shapes know shapes of the same heap.
-            self.by_meta.retain(|_, child| unsafe { ShapeRef::is_there(child.word()) });
-            self.many_metas = 2 * self.by_meta.len() + 8;
+            self.by_class.retain(|_, child| unsafe { ShapeRef::is_there(child.word()) });
+            self.many_classes = 2 * self.by_class.len() + 8;
+        }
+    }
+
+    /// What a table becomes that gets a metatable, or loses it.
+    fn by_meta(&self, meta: Meta) -> Option<&ShapeRef> {
+        match meta {
+            Meta::None => self.without_meta.as_ref(),
+            Meta::Some => self.with_some_meta.as_ref(),
+            Meta::Known(class) => self.by_class.get(&class),
+        }
+    }
+
+    fn forget_meta(&mut self, meta: Meta) {
+        match meta {
+            Meta::None => self.without_meta = None,
+            Meta::Some => self.with_some_meta = None,
+            Meta::Known(class) => drop(self.by_class.remove(&class)),
         }
     }
 }

@@ -60,10 +60,13 @@ impl Shapes {
         made
     }
 
-    /// A cycle begins: nothing has been reached.
-    pub(super) fn begin_marking(&mut self) {
+    /// A cycle begins: nothing has been reached but what this returns.
+    pub(super) fn begin_marking(&mut self) -> Vec<ShapeRef> {
         self.cycle += 1;
         self.is_marking = true;
+        let are_few = self.all.len() <= self.few;
+        let stay = |shape: &&ShapeRef| are_few && !shape.is_of_class();
+        self.all.iter().filter(stay).copied().collect()
     }
 
     /// All has been reached that is to stay.

@@ -68,7 +68,7 @@ impl Table {
     pub const PROTOTYPE: u16 = 1 << 15;
 
     /// The flag of tables that have been the metatable of one.
-    const METATABLE: u16 = 1 << 14;
+    pub(super) const METATABLE: u16 = 1 << 14;
 
     /// The flag of tables whose slots follow them.
     const INLINE_SLOTS: u16 = 1 << 13;
