@@ -363,7 +363,7 @@ impl Heap {
         while work < most && self.collector.tracing.is_done() {
             if let Some(more) = self.collector.finalizers.look_at_some(white) {
                 work += more;
-            } else if self.find_finalizable() || self.keep_shapes() {
+            } else if self.find_finalizable() {
                 work += self.marker().trace_some(most - work);
             } else {
                 self.finish_marking();
@@ -371,16 +371,6 @@ impl Heap {
             }
         }
         work
-    }
-
-    /// Marks shapes that no table has now, if there are few: what made such tables will make more of them, and sites know the shapes. A
-    /// shape is not kept if its metatable is garbage. Returns whether there are any.
-    fn keep_shapes(&mut self) -> bool {
-        let white = self.white();
-        let unused: Vec<ShapeRef> = self.shapes.unused_but_few(|table| table.header().color.get() != white);
-        let mut marker = self.marker();
-        unused.iter().for_each(|shape| marker.shape(*shape));
-        !unused.is_empty()
     }
 
     /// All is marked: from here on what is white is garbage.

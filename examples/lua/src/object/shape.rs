@@ -371,7 +371,8 @@ impl Shapes {
 
     /// Whether tables of this shape may get more shapes, one for each metatable.
     pub(crate) fn has_room_for_meta(&self, shape: ShapeRef) -> bool {
-        let n_known = shape.children.borrow().by_meta.len().max(self.root.children.borrow().by_meta.len());
+        let n_classes = |shape: ShapeRef| shape.children.borrow().by_class.len();
+        let n_known = n_classes(shape).max(n_classes(self.root));
         n_known < MAX_CHILDREN && self.all.len() < MAX_SHAPES
     }
 

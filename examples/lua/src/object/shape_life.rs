@@ -4,9 +4,7 @@
 //! that were not reached are freed, a few at a time. The memory of a shape stays memory for shapes, so that whoever has the word of one that is gone
 //! finds out.
 
-use super::heap::Gc;
-use super::shape::{Meta, Shape, ShapeRef, Shapes};
-use super::table::Table;
+use super::shape::{Shape, ShapeRef, Shapes};
 use std::cell::Cell;
 
 /// Where a shape is, or was.
@@ -34,9 +32,6 @@ impl ShapeCell {
         unsafe { self.shape.as_ref().unwrap_unchecked() }
     }
 }
-
-/// So many shapes are kept without tables.
-const FEW: usize = 4096;
 
 /// So many shapes are looked at at once.
 const AT_ONCE: usize = 32;
@@ -73,15 +68,6 @@ impl Shapes {
     pub(super) fn begin_sweep(&mut self) {
         self.is_marking = false;
         self.next = 0;
-    }
-
-    /// The shapes that were not reached, but for those of metatables that are garbage. If there are many shapes, they are not to be kept:
-    /// then there are none.
-    pub(super) fn unused_but_few(&self, is_there: impl Fn(Gc<Table>) -> bool) -> Vec<ShapeRef> {
-        let has_meta = |shape: &ShapeRef| !matches!(shape.meta(), Meta::Known(table) if !is_there(table));
-        let is_unused = |shape: &&ShapeRef| shape.reached.get() != self.cycle && has_meta(shape);
-        let shapes = if self.all.len() <= FEW { &self.all[..] } else { &[] };
-        shapes.iter().filter(is_unused).copied().collect()
     }
 
     /// Frees some of the shapes that were not reached; returns how much work that was, or `None` if all have been looked at.
