@@ -31,7 +31,16 @@ fn text(bytes: &[u8]) -> String {
 #[cfg(unix)]
 fn interrupted(mut command: Command, input: &str, times: usize) -> Output {
     use std::io::{BufRead, BufReader, Read, Write};
+    use std::os::unix::process::CommandExt;
 
+    // Whoever runs the tests in the background may have them ignore interrupts, and then their children would.
+    let obey = || {
+        // SAFETY: the default disposition may be set at any time.
+        let before = unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        if before == libc::SIG_ERR { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    };
+    // SAFETY: `signal` may be called between `fork` and `exec`.
+    unsafe { command.pre_exec(obey) };
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let mut stdin = child.stdin.take().expect("it was asked for");

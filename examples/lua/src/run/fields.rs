@@ -18,7 +18,10 @@ fn learn(vm: &mut Vm, cases: Cases<'_, FieldCase>, case: FieldCase) {
     if cases.iter().any(|known| known == case) {
         return;
     }
-    cases.retain(|known| known.shape != case.shape && unsafe { ShapeRef::is_there(known.shape) });
+    // SAFETY: a case has a shape of this heap.
+    let is_there = |known: &FieldCase| unsafe { ShapeRef::is_there(known.shape) };
+    // What is known of shapes that are gone is of no use.
+    cases.retain(|known| known.shape != case.shape && is_there(known));
     if !cases.add(case) {
         // It may be full of shapes that tables had when the program started. But what sees too many shapes is not to change all the time.
         vm.n_crowded = vm.n_crowded.wrapping_add(1);

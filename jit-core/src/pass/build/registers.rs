@@ -36,13 +36,13 @@ const UNUSED: Register = Register { home: Type::Void, is_used: false, is_dirty: 
 
 /// What is known of a register at a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Held {
+struct RegisterState {
     value: Node,
     /// Whether its slot has the value.
     is_stored: bool,
 }
 
-const NOTHING: Held = Held { value: Node::NONE, is_stored: false };
+const NOTHING: RegisterState = RegisterState { value: Node::NONE, is_stored: false };
 
 /// What a loop does with registers.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +78,7 @@ const NO_EDGES: BlockEdges = BlockEdges { first: NONE, last: NONE, initial: NONE
 /// Memory for lists of values. Sizes are rounded up to powers of two, and freed lists are reused.
 #[derive(Debug, Default)]
 struct Pool {
-    values: Vec<Held>,
+    values: Vec<RegisterState>,
     /// By size class: the first free list. Each free list holds the start of the next one.
     free: [u32; u32::BITS as usize],
 }
@@ -116,7 +116,7 @@ impl Pool {
 pub(super) struct RegisterValues {
     registers: Vec<Register>,
     /// The values in the current block. Entries of registers that are dead there are meaningless.
-    now: Vec<Held>,
+    now: Vec<RegisterState>,
     blocks: Vec<BlockEdges>,
     edges: Vec<EdgeValues>,
     /// The head of the linked list of free edges.
@@ -195,19 +195,19 @@ impl RegisterValues {
 
     /// The value of a register in the current block.
     pub(super) fn read(&mut self, register: u32) -> Node {
-        let Held { value, .. } = self.now[register as usize];
+        let RegisterState { value, .. } = self.now[register as usize];
         debug_assert!(value.is_some(), "register {register} is needed, and nobody knew");
         self.resolved(value)
     }
 
     /// Gives a register a value that its slot does not have.
     pub(super) fn write(&mut self, register: u32, value: Node) {
-        self.now[register as usize] = Held { value, is_stored: false };
+        self.now[register as usize] = RegisterState { value, is_stored: false };
     }
 
     /// Gives a register the value that was loaded from its slot.
     pub(super) fn loaded(&mut self, register: u32, value: Node) {
-        self.now[register as usize] = Held { value, is_stored: true };
+        self.now[register as usize] = RegisterState { value, is_stored: true };
     }
 
     /// Loads the registers that are live where the function is entered. Those from `first_zero` on are known to be zero.
@@ -281,7 +281,7 @@ impl RegisterValues {
                 self.set_inputs(graph, block, index, value);
             }
             let is_stored = self.all_stored(first, index);
-            self.now[register as usize] = Held { value, is_stored };
+            self.now[register as usize] = RegisterState { value, is_stored };
         }
         self.free_edges(block, n_values);
     }
@@ -310,7 +310,7 @@ impl RegisterValues {
                 Some((first, value)) if self.all_have(first, index, value) => value,
                 _ => graph.add_param(block, self.home(register), at),
             };
-            self.now[register as usize] = Held { value, is_stored };
+            self.now[register as usize] = RegisterState { value, is_stored };
         }
         self.blocks[block.at()].initial = self.save(needed);
     }
@@ -323,7 +323,7 @@ impl RegisterValues {
             return;
         }
         for index in 0..needed.len() {
-            let Held { value, is_stored } = self.pool.values[initial as usize + index];
+            let RegisterState { value, is_stored } = self.pool.values[initial as usize + index];
             if let Some(&first) = self.edges.get(first as usize).filter(|_| is_stored) {
                 self.is_irreducible |= !self.all_stored(first, index);
             }
