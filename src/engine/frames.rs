@@ -114,8 +114,8 @@ impl<B: Bytecode> Engine<B> {
 /// The frames of all functions of bytecode that wait for the Rust function that has this: it is the argument that a template passes by
 /// `(carg (frames) ptr)` in a call that `observes`. With it a moving collector of garbage is written.
 ///
-/// A frame is there if the call it waits for observes: `(call observes …)`, `(invoke observes …)`. All registers are in their slots then,
-/// in every tier, and read from there afterwards. Functions of Rust may be in between, and calls of the engine that they make: their
+/// A frame is there if the call it waits for observes: `(call observes …)`, `(invoke observes …)`. All registers that are alive are in their
+/// slots then, in every tier, and read from there afterwards. Functions of Rust may be in between, and calls of the engine that they make: their
 /// frames follow. A function that has ended in a tail call has no frame.
 ///
 /// ```
