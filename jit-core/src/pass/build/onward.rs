@@ -1,7 +1,7 @@
 //! What a template does with its operands from some place on: from its start, and from behind each call that observes.
 //!
 //! In: a template. Out: on which operands it reads there before it writes them, and which it has surely written where control leaves it,
-//! for each way out. With the registers that are alive at the end of each way, [`super::roots`] and [`super::liveness`] know those that
+//! for each way out. With the registers that are alive at the end of each way, [`super::roots()`] and [`super::liveness`] know those that
 //! are alive at the call. Cost: linear in the template, times the depth of its loops.
 
 use crate::ir::bytecode::MAX_OPERANDS;
