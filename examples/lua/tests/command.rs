@@ -4,7 +4,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+#[cfg(unix)]
+use std::process::Output;
+use std::process::{Command, Stdio};
 
 const TIERS: [&str; 5] = ["interpreter-in-rust", "interpreter", "baseline", "optimizer", "climbing"];
 

@@ -84,6 +84,9 @@ fn fetch(object: Gc<Header>) {
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(object.pointer().cast());
     }
+    // Other processors find it themselves.
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = object;
 }
 
 impl Marker<'_> {
