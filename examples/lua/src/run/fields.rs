@@ -257,6 +257,11 @@ pub(crate) fn set_field(
     let set = set_index(vm, frames, object, key, value);
     vm.roots.truncate(kept);
     let set = set?;
+    // SAFETY: it was a shape of this heap.
+    if !unsafe { ShapeRef::is_there(before.word()) } {
+        // A metamethod has taken the table's metatable, and the collector the shape.
+        return Ok(set);
+    }
     let name = Value(key).as_string().expect("fields have names");
     // A field of nil is one as well: tables that are made in one place have the same shape then.
     let is_absent = table.shape.get() == before && before.slot(name).is_none();
