@@ -168,17 +168,7 @@ impl CallCell {
         let [set_tail_call, begin_tail_call, caught] =
             [stubs.set_tail_call, stubs.begin_tail_call, stubs.caught].map(|address| address.addr() as u64);
         let pending = Some(Host::PENDING);
-        Linkage {
-            cells,
-            table,
-            set_tail_call,
-            begin_tail_call,
-            pending,
-            caught,
-            stop: None,
-            fuel: None,
-            show: None,
-        }
+        Linkage { cells, table, set_tail_call, begin_tail_call, pending, caught, ..Linkage::default() }
     }
 
     /// This function, as the optimizer needs it to compile it for calls with this many arguments; `unit` is the value of

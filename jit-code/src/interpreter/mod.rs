@@ -14,7 +14,7 @@
 mod around;
 mod opcodes;
 
-use crate::call::{Host, MAX_REGISTER_ARGUMENTS, Stubs};
+use crate::call::{CallCell, MAX_REGISTER_ARGUMENTS};
 use crate::emit::{Backend, Options, Set};
 use crate::status::{RawStatus, Status};
 use azulejo_core::error::Unsupported;
@@ -135,15 +135,8 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     }
 
     fn linkage() -> Linkage<'static> {
-        let Stubs { set_tail_call, begin_tail_call, caught, .. } = *M::STUBS;
-        Linkage {
-            show: Template::any_takes_frames(B::templates()).then(ShowPlan::default),
-            set_tail_call: set_tail_call.addr() as u64,
-            begin_tail_call: begin_tail_call.addr() as u64,
-            pending: Some(Host::PENDING),
-            caught: caught.addr() as u64,
-            ..Linkage::default()
-        }
+        let show = Template::any_takes_frames(B::templates()).then(ShowPlan::default);
+        Linkage { show, ..CallCell::functions(M::STUBS, &[], 0) }
     }
 
     /// Makes the code of all opcodes that a function has and no function had before. Returns false if bytecode of this type cannot

@@ -204,10 +204,16 @@ impl ValueOperands<'_> {
         if is_split {
             cursor.at = at as u32;
             self.start_split(cursor, first, Needs::At(at));
-            self.guard_loop(cursor, 0, at);
-            self.store_for_loop(cursor, 0, at);
+            self.prepare_loop(cursor, 0, at);
             self.jump(cursor, leader, Needs::At(at));
         }
+    }
+
+    /// Does, on an edge to a bytecode, what is done in front of the loop that it enters. All bytecodes before `first` are outside of the
+    /// loop.
+    pub(super) fn prepare_loop(&mut self, cursor: &mut Cursor<'_>, first: usize, to: usize) {
+        self.guard_loop(cursor, first, to);
+        self.store_for_loop(cursor, first, to);
     }
 
     /// Starts a block at a jump target.
@@ -219,8 +225,7 @@ impl ValueOperands<'_> {
             return;
         }
         if cursor.is_reached() {
-            self.guard_loop(cursor, at, at);
-            self.store_for_loop(cursor, at, at);
+            self.prepare_loop(cursor, at, at);
             self.jump(cursor, leader, Needs::At(at));
         }
         let is_loop = self.scratch.is_head(self.source, at);

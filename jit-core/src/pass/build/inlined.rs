@@ -62,8 +62,7 @@ impl ValueOperands<'_> {
 
     /// Jumps to a bytecode of another frame; all before `first` are outside of the loops that this enters.
     fn jump_into(&mut self, cursor: &mut Cursor<'_>, first: usize, to: usize) {
-        self.guard_loop(cursor, first, to);
-        self.store_for_loop(cursor, first, to);
+        self.prepare_loop(cursor, first, to);
         let leader = self.scratch.leaders[to];
         self.jump(cursor, leader, Needs::At(to));
     }

@@ -18,7 +18,7 @@
 use super::FunctionSource;
 use super::calls::{QuickAndSlow, observing};
 use super::decode::Decoded;
-use super::onward::{Onward, OperandUse};
+use super::onward::{NamedOperands, Onward, OperandUse, Way, bits};
 use super::registers::{LoopWrites, RegisterValues};
 use crate::ir::bits::{BitSet, BitSets, Bits};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
@@ -155,22 +155,13 @@ pub(super) struct Liveness {
     /// that observe.
     within: BitSet,
     shown: BitSet,
-    from_there: BitSet,
+    /// Those that a template has written where it ends.
+    killed: BitSet,
     /// For each basic block whether control may fall through to the next, and its other successors.
     falls_through: Vec<bool>,
     succs: Grouped<u32>,
     /// For each basic block whether a later one jumps back to it.
     is_head: BitSet,
-}
-
-/// The positions of a word's set bits.
-#[inline(always)]
-fn bits(mut word: u16) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let bit = word.trailing_zeros() as usize;
-        word &= word.wrapping_sub(1);
-        (bit < u16::BITS as usize).then_some(bit)
-    })
 }
 
 impl Liveness {
@@ -285,38 +276,26 @@ impl Liveness {
 
     /// Finds the registers that are alive behind the calls of a bytecode that observe.
     pub(super) fn find_shown(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize) -> Bits<'_> {
-        let Onward { reads, next, labels, here } = self.access[code.opcode(at)].observed;
-        let Liveness { shown, from_there, needed, number, .. } = self;
-        shown.reset(code.plan.slots() as usize);
-        let infos = source.opcodes[code.opcode(at)].operands;
-        let each_register = |operands: u16, visit: &mut dyn FnMut(usize)| {
-            for operand in bits(operands) {
-                let raw = code.operands(at)[operand];
-                match infos[operand].kind {
-                    OperandKind::Regs | OperandKind::RegsMut => run_of(raw).for_each(&mut *visit),
-                    OperandKind::Label | OperandKind::Labels | OperandKind::Imm | OperandKind::Site => {}
-                    _ => visit(raw as usize),
-                }
-            }
+        let Liveness { access, shown, killed, needed, number, .. } = self;
+        for set in [&mut *shown, &mut *killed] {
+            set.reset(code.plan.slots() as usize);
+        }
+        let alive_at = |way| {
+            let place = match way {
+                Way::Next => code.plan.next(at),
+                Way::Here => at,
+                Way::To(to) => to as usize,
+            };
+            Some(needed.set(number[place] as usize))
         };
-        let mut arrive = |to: usize, written: u16| {
-            from_there.reset(code.plan.slots() as usize);
-            from_there.unite(&needed.set(number[to] as usize));
-            each_register(written, &mut |register| from_there.remove(register));
-            shown.unite(from_there);
-        };
-        if let Some(written) = next {
-            arrive(code.plan.next(at), written);
-        }
-        if let Some(written) = here {
-            arrive(at, written);
-        }
-        let written_before_jumps = labels.iter().flatten().copied().reduce(|one, other| one & other);
-        if let Some(written) = written_before_jumps {
-            code.targets(source, at).for_each(|to| arrive(to, written));
-        }
-        each_register(reads, &mut |register| _ = shown.insert(register));
+        let operands = NamedOperands::of(source, code, at);
+        access[code.opcode(at)].observed.add_alive(&operands, alive_at, (shown, killed));
         shown.view()
+    }
+
+    /// Whether some template in the function takes the frame's address.
+    pub(super) fn exposes_any(&self) -> bool {
+        self.any_exposes
     }
 
     /// Whether bytecodes with this opcode have labels as operands.

@@ -228,9 +228,8 @@ pub fn needed_at_start<'a>(
     function.registers.set_params_for_all(false);
     function.code.plan.make(source, false);
     function::scan(function, source, graph, chaos);
-    let FunctionScratch { liveness, code, .. } = function;
-    let takes_address = |at| source.templates[code.opcode(at)].takes_address_of_frame();
-    (!(0..code.len()).any(takes_address)).then(|| liveness.needed(0))
+    let liveness = &function.liveness;
+    (!liveness.exposes_any()).then(|| liveness.needed(0))
 }
 
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };

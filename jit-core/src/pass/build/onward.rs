@@ -4,7 +4,10 @@
 //! for each way out. With the registers that are alive at the end of each way, [`super::roots()`] and [`super::liveness`] know those that
 //! are alive at the call. Cost: linear in the template, times the depth of its loops.
 
-use crate::ir::bytecode::MAX_OPERANDS;
+use super::FunctionSource;
+use super::decode::Decoded;
+use crate::ir::bits::{BitSet, Bits};
+use crate::ir::bytecode::{MAX_OPERANDS, OperandInfo, OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
 use crate::ir::template::{Arguments, Resume, Step, Template};
 
@@ -34,7 +37,91 @@ pub(super) struct OperandUse {
     pub(super) observed: Onward,
 }
 
+/// The operands of a bytecode, and the list that its labels are in.
+pub(super) struct NamedOperands<'a> {
+    infos: &'a [OperandInfo],
+    raws: &'a [Raw],
+    labels: &'a [u32],
+}
+
+/// Where control goes on behind a template.
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    Next,
+    /// The bytecode itself.
+    Here,
+    /// A bytecode that a label names.
+    To(u32),
+}
+
+/// The positions of a word's set bits.
+#[inline(always)]
+pub(super) fn bits(mut word: u16) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = word.trailing_zeros() as usize;
+        word &= word.wrapping_sub(1);
+        (bit < u16::BITS as usize).then_some(bit)
+    })
+}
+
+impl<'a> NamedOperands<'a> {
+    pub(super) fn of(source: &'a FunctionSource<'_>, code: &'a Decoded, at: usize) -> NamedOperands<'a> {
+        let infos = source.opcodes[code.opcode(at)].operands;
+        NamedOperands { infos, raws: code.operands(at), labels: code.plan.labels(source) }
+    }
+
+    /// Visits the registers of these operands.
+    fn each_register(&self, operands: u16, mut visit: impl FnMut(usize)) {
+        for operand in bits(operands) {
+            let raw = self.raws[operand];
+            match self.infos[operand].kind {
+                OperandKind::Regs | OperandKind::RegsMut => run_of(raw).for_each(&mut visit),
+                OperandKind::Label | OperandKind::Labels | OperandKind::Imm | OperandKind::Site => {}
+                _ => visit(raw as usize),
+            }
+        }
+    }
+
+    /// The bytecodes that a label, or a list of labels, names.
+    fn targets(&self, operand: usize) -> impl Iterator<Item = u32> {
+        let raw = self.raws[operand];
+        let (one, many) = match self.infos[operand].kind {
+            OperandKind::Labels => (None, run_of(raw)),
+            _ => (Some(raw as u32), 0..0),
+        };
+        one.into_iter().chain(self.labels[many].iter().copied())
+    }
+}
+
 impl Onward {
+    /// Adds the registers that are alive from there on. `alive_at` says which are alive where a way ends; `written` is memory for as many
+    /// registers.
+    pub(super) fn add_alive<'b>(
+        &self,
+        operands: &NamedOperands<'_>,
+        alive_at: impl Fn(Way) -> Option<Bits<'b>>,
+        (alive, written): (&mut BitSet, &mut BitSet),
+    ) {
+        let mut arrive = |way: Way, operands_written: u16| {
+            if let Some(there) = alive_at(way) {
+                written.clear();
+                operands.each_register(operands_written, |register| _ = written.insert(register));
+                alive.unite_but(&there, written);
+            }
+        };
+        for (way, written) in [(Way::Next, self.next), (Way::Here, self.here)] {
+            if let Some(written) = written {
+                arrive(way, written);
+            }
+        }
+        for (operand, written) in self.labels.iter().enumerate() {
+            if let Some(written) = *written {
+                operands.targets(operand).for_each(|to| arrive(Way::To(to), written));
+            }
+        }
+        operands.each_register(self.reads, |register| _ = alive.insert(register));
+    }
+
     fn to_next() -> Onward {
         Onward { next: Some(0), ..Onward::default() }
     }

@@ -10,9 +10,8 @@
 
 use super::FunctionSource;
 use super::decode::Decoded;
-use super::onward::{Onward, OperandUse};
+use super::onward::{NamedOperands, Onward, OperandUse, Way};
 use crate::ir::bits::{BitSet, BitSets};
-use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
 use crate::verify::Shape;
 
 /// The registers that are alive at each call that observes.
@@ -126,52 +125,17 @@ impl<'a> Finder<'a> {
     /// The registers that are alive in a bytecode, `onward` from some place in its template. `next` are those that are alive at the
     /// next bytecode, `here` those at its own start.
     fn alive(&self, at: usize, onward: &Onward, next: &BitSet, here: Option<&BitSet>) -> BitSet {
-        let mut alive = BitSet::new(self.source.slots as usize);
-        let mut arrive = |from: crate::ir::bits::Bits<'_>, written: u16| {
-            let mut from_there = BitSet::new(self.source.slots as usize);
-            from_there.unite(&from);
-            self.each_register(at, written, |register| from_there.remove(register));
-            alive.unite(&from_there);
-        };
-        if let Some(written) = onward.next {
-            arrive(next.view(), written);
-        }
-        if let (Some(written), Some(here)) = (onward.here, here) {
-            arrive(here.view(), written);
-        }
-        let opcode = &self.source.opcodes[self.code.opcode(at)];
-        for (operand, written) in onward.labels.iter().enumerate() {
-            let Some(written) = *written else { continue };
-            for to in self.labels(at, opcode, operand) {
+        let alive_at = |way| match way {
+            Way::Next => Some(next.view()),
+            Way::Here => here.map(BitSet::view),
+            Way::To(to) => {
                 let target = self.targets.binary_search(&to).expect("it is the target of a jump");
-                arrive(self.alive_at.set(target), written);
+                Some(self.alive_at.set(target))
             }
-        }
-        self.each_register(at, onward.reads, |register| _ = alive.insert(register));
+        };
+        let [mut alive, mut written] = [(); 2].map(|()| BitSet::new(self.source.slots as usize));
+        let operands = NamedOperands::of(self.source, &self.code, at);
+        onward.add_alive(&operands, alive_at, (&mut alive, &mut written));
         alive
-    }
-
-    /// The bytecodes that a label, or a list of labels, names.
-    fn labels(&self, at: usize, opcode: &OpcodeInfo, operand: usize) -> Vec<u32> {
-        let raw = self.code.operands(at)[operand];
-        match opcode.operands[operand].kind {
-            OperandKind::Labels => self.source.labels[run_of(raw)].to_vec(),
-            _ => vec![raw as u32],
-        }
-    }
-
-    /// Visits the registers of these operands.
-    fn each_register(&self, at: usize, operands: u16, mut visit: impl FnMut(usize)) {
-        let infos = self.source.opcodes[self.code.opcode(at)].operands;
-        for (operand, (info, &raw)) in core::iter::zip(infos, self.code.operands(at)).enumerate() {
-            if operands & 1 << operand == 0 {
-                continue;
-            }
-            match info.kind {
-                OperandKind::Regs | OperandKind::RegsMut => run_of(raw).for_each(&mut visit),
-                OperandKind::Label | OperandKind::Labels | OperandKind::Imm | OperandKind::Site => {}
-                _ => visit(raw as usize),
-            }
-        }
     }
 }

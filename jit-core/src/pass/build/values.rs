@@ -393,8 +393,7 @@ impl<'a> ValueOperands<'a> {
     /// Ends the block with a jump to a bytecode, which must be a leader.
     fn jump_to(&mut self, cursor: &mut Cursor<'_>, to: u32) {
         let leader = self.scratch.leaders[to as usize];
-        self.guard_loop(cursor, cursor.at as usize + 1, to as usize);
-        self.store_for_loop(cursor, cursor.at as usize + 1, to as usize);
+        self.prepare_loop(cursor, cursor.at as usize + 1, to as usize);
         self.jump(cursor, leader, Needs::At(to as usize));
     }
 
