@@ -8,14 +8,14 @@ use std::time::Duration;
 
 /// The tables.
 pub(super) fn statistics(vm: &Vm, all: Duration) -> String {
-    let (clocks, engine) = (&vm.clocks, vm.engine.stats());
+    let (clocks, engine, collector) = (&vm.clocks, vm.engine.stats(), vm.heap.statistics());
     let compiled = [engine.baseline, engine.optimizer, engine.optimizer_for_calls];
     let machine_code = compiled.iter().map(|compilations| compilations.time).sum();
     let parts = [
         ("reading source", clocks.reading),
         ("making bytecode", clocks.compiling),
         ("making machine code", machine_code),
-        ("collecting garbage", clocks.collecting),
+        ("collecting garbage", collector.time),
     ];
     let rest = all.saturating_sub(parts.iter().map(|(_, time)| *time).sum());
     let mut text = format!("{:22}{:>10}{:>8}\n", "phase", "time", "%");
@@ -30,11 +30,11 @@ pub(super) fn statistics(vm: &Vm, all: Duration) -> String {
         "\nheap       {} bytes, at most {} when the collector began to work\n\
          collector  {} steps, {} cycles; the longest step took {:.1?}\n\
          source     {functions} functions that are still there\n\n{engine}",
-        vm.heap.bytes(),
-        clocks.most_bytes.max(vm.heap.bytes()),
-        clocks.steps,
-        clocks.cycles,
-        clocks.longest,
+        collector.bytes,
+        collector.most_bytes.max(collector.bytes),
+        collector.steps,
+        collector.collections,
+        collector.longest_step,
     )
     .expect("a string takes any text");
     text

@@ -68,12 +68,16 @@ pub struct CollectorStatistics {
     pub collections: u64,
     /// How many steps there were. A program waits for one at a time, unless it asks for a whole collection.
     pub steps: u64,
+    /// The time of all that the collector did, finalizers apart.
+    pub time: Duration,
     /// The time of the longest step.
     pub longest_step: Duration,
     /// The most work of a step, about as the bytes that were looked at.
     pub most_work: usize,
     /// The bytes of all objects that are there, garbage that was not freed yet included.
     pub bytes: usize,
+    /// The most that were there when the collector began to work.
+    pub most_bytes: usize,
 }
 
 /// The state of the collector.
@@ -226,29 +230,28 @@ impl Heap {
     /// Does some work, in proportion to what was allocated. All that is not reachable from the roots may be freed.
     /// Returns whether that was the end of a cycle.
     pub fn step(&mut self, roots: &dyn Trace) -> bool {
-        let start = Instant::now();
         let due = (STEP + self.collector.debt.max(0)) as usize;
-        let (is_end, work) = match self.collector.eagerness {
-            Eagerness::None => self.work_for(due, MOST_WORK, roots),
-            Eagerness::Steps => self.work_for(LEAST_WORK, LEAST_WORK, roots),
+        let ((is_end, work), time) = self.timed(|heap| match heap.collector.eagerness {
+            Eagerness::None => heap.work_for(due, MOST_WORK, roots),
+            Eagerness::Steps => heap.work_for(LEAST_WORK, LEAST_WORK, roots),
             Eagerness::Cycles => {
-                self.collect(roots);
+                heap.work_through(roots);
                 (true, 0)
             }
-        };
+        });
         if self.collector.eagerness != Eagerness::None {
             self.collector.debt = 1;
         }
         let statistics = &mut self.collector.statistics;
         statistics.steps += 1;
-        statistics.longest_step = statistics.longest_step.max(start.elapsed());
+        statistics.longest_step = statistics.longest_step.max(time);
         statistics.most_work = statistics.most_work.max(work);
         is_end
     }
 
     /// Does as much work as is due when so many bytes have been allocated. Returns whether that was the end of a cycle.
     pub fn step_for(&mut self, bytes: usize, roots: &dyn Trace) -> bool {
-        self.work_for(bytes, usize::MAX, roots).0
+        self.timed(|heap| heap.work_for(bytes, usize::MAX, roots)).0.0
     }
 
     /// Does what is due when so many bytes have been allocated, but not more than some work. Returns whether that was the end of
@@ -272,6 +275,21 @@ impl Heap {
 
     /// Does a whole cycle.
     pub fn collect(&mut self, roots: &dyn Trace) {
+        self.timed(|heap| heap.work_through(roots));
+    }
+
+    /// Does some work; returns what that returns, and how long it took.
+    fn timed<T>(&mut self, work: impl FnOnce(&mut Heap) -> T) -> (T, Duration) {
+        let (start, bytes) = (Instant::now(), self.bytes());
+        let result = work(self);
+        let time = start.elapsed();
+        let statistics = &mut self.collector.statistics;
+        statistics.time += time;
+        statistics.most_bytes = statistics.most_bytes.max(bytes);
+        (result, time)
+    }
+
+    fn work_through(&mut self, roots: &dyn Trace) {
         // What was reached so far may be garbage by now: a cycle that has begun is brought to its end first.
         while self.collector.phase != Phase::Pause {
             self.work(roots, usize::MAX);

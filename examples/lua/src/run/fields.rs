@@ -35,7 +35,7 @@ fn learn(vm: &mut Vm, cases: Cases<'_, FieldCase>, case: FieldCase) {
 const CROWDED: u32 = 16;
 
 /// What a site may know of a field that a table has, or does not have.
-fn found(table: Gc<Table>, key: Value, epoch: u64) -> Option<FieldCase> {
+fn found(table: Gc<Table>, key: Value) -> Option<FieldCase> {
     let shape = table.shape.get();
     let slot = shape.slot(key.as_string()?);
     let kind = match (slot, shape.meta()) {
@@ -44,7 +44,7 @@ fn found(table: Gc<Table>, key: Value, epoch: u64) -> Option<FieldCase> {
         (None, Meta::None) if !shape.is_dictionary() => NOWHERE,
         _ => return None,
     };
-    Some(FieldCase { shape: shape.word(), offset: 8 * slot.unwrap_or(0), kind, other: 0, epoch })
+    Some(FieldCase { shape: shape.word(), offset: 8 * slot.unwrap_or(0), kind, other: 0, epoch: NEVER })
 }
 
 pub(crate) fn get_field(
@@ -57,7 +57,7 @@ pub(crate) fn get_field(
     let (object, key) = (Value(object), Value(key));
     let Some(table) = object.as_table() else { return get_index(vm, frames, object.0, key.0) };
     vm.heap.know_metatable(table);
-    if let Some(case) = found(table, key, NEVER) {
+    if let Some(case) = found(table, key) {
         let value = table.get(key);
         let is_nowhere = case.kind == OWN_OR_META
             && inherited(vm, table, key).is_some_and(|(case, _)| case.kind == NOT_INHERITED);
@@ -101,42 +101,22 @@ fn inherited(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<(FieldCase, Va
     if shape.is_dictionary() || !matches!(shape.meta(), Meta::Known(_)) {
         return None;
     }
+    let nowhere =
+        FieldCase { shape: shape.word(), offset: 0, kind: NOT_INHERITED, other: 0, epoch: vm.heap.epoch };
     let mut at = table;
     for _ in 0..16 {
-        let Some(meta) = at.metatable() else {
-            let case = FieldCase {
-                shape: shape.word(),
-                offset: 0,
-                kind: NOT_INHERITED,
-                other: 0,
-                epoch: vm.heap.epoch,
-            };
-            return Some((case, Value::NIL));
-        };
+        let Some(meta) = at.metatable() else { return Some((nowhere, Value::NIL)) };
         meta.header().set(Table::PROTOTYPE);
         let next = meta.get_string(vm.names.index);
         if next.is_nil() {
-            let case = FieldCase {
-                shape: shape.word(),
-                offset: 0,
-                kind: NOT_INHERITED,
-                other: 0,
-                epoch: vm.heap.epoch,
-            };
-            return Some((case, Value::NIL));
+            return Some((nowhere, Value::NIL));
         }
         at = next.as_table()?;
         at.header().set(Table::PROTOTYPE);
         let holder = at.shape.get();
         if let Some(slot) = holder.slot(name) {
             let value = at.get_string(name);
-            let case = FieldCase {
-                shape: shape.word(),
-                offset: 8 * slot,
-                kind: INHERITED,
-                other: at.address(),
-                epoch: vm.heap.epoch,
-            };
+            let case = FieldCase { offset: 8 * slot, kind: INHERITED, other: at.address(), ..nowhere };
             return (!value.is_nil()).then_some((case, value));
         }
         if holder.is_dictionary() {

@@ -442,11 +442,8 @@ impl Vm {
     /// Lets the collector work; what frames have stays.
     pub(crate) fn collect(&mut self, frames: &Frames<'_>, all: bool) {
         self.with_roots(frames, |heap, roots| match all {
-            true => {
-                heap.collect(roots);
-                true
-            }
-            false => heap.step(roots),
+            true => heap.collect(roots),
+            false => _ = heap.step(roots),
         });
     }
 
@@ -480,14 +477,12 @@ impl Vm {
         self.with_roots(frames, |heap, roots| heap.step_for(bytes, roots))
     }
 
-    /// Lets the collector work; returns whether a cycle has ended.
-    fn with_roots(&mut self, frames: &Frames<'_>, work: impl FnOnce(&mut Heap, &Roots<'_>) -> bool) -> bool {
-        let (start, bytes) = (self.clocks.begin(), self.heap.bytes());
+    /// Lets the collector work.
+    fn with_roots<T>(&mut self, frames: &Frames<'_>, work: impl FnOnce(&mut Heap, &Roots<'_>) -> T) -> T {
         let (heap, roots) = Roots::of(self, frames);
-        let has_ended_cycle = work(heap, &roots);
+        let result = work(heap, &roots);
         self.forget_gone();
-        self.clocks.collected(start, bytes, has_ended_cycle);
-        has_ended_cycle
+        result
     }
 
     /// Runs the finalizers of what the collector has found.
