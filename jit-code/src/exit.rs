@@ -10,8 +10,8 @@
 //! register or a type in the others.
 //!
 //! An exit in an inlined function leaves several frames. Its record goes on behind the zero: how many inlined calls there are, twice, plus one
-//! if a slow path was left out; and for each, from the outermost to the innermost, the function, the bytecode of its caller, the
-//! register of its caller that gets its result plus one, times eight, plus the type that the result is read as (or zero), the bytecode where it goes on, and its registers as above. These frames
+//! if a slow path was left out; and for each, from the outermost to the innermost, the function, the bytecode of its caller, the number of the call that shows the caller's
+//! frame there plus one (or zero), the register of its caller that gets its result plus one, times eight, plus the type that the result is read as (or zero), the bytecode where it goes on, and its registers as above. These frames
 //! are in no memory. They are kept for the thread until somebody [takes](take_inlined) them.
 
 use azulejo_core::ir::inlining::{LeftFrame, LeftFrames};
@@ -114,9 +114,10 @@ impl Records {
         frames: impl ExactSizeIterator<Item = (LeftFrame, V)>,
     ) {
         self.number((frames.len() as u64) << 1 | is_miss as u64);
-        for (LeftFrame { function, call, result, at, .. }, values) in frames {
+        for (LeftFrame { function, call, shown, result, at, .. }, values) in frames {
             let result = result.map_or(0, |(register, ty)| (register as u64 + 1) << 3 | ty as u64);
-            [function as u64, call as u64, result, at as u64]
+            let shown = shown.map_or(0, |call| call as u64 + 1);
+            [function as u64, call as u64, shown, result, at as u64]
                 .into_iter()
                 .for_each(|number| self.number(number));
             self.registers(values);
@@ -236,10 +237,11 @@ impl Reader<'_> {
         let mut left =
             LeftFrames { frames: Vec::with_capacity(count as usize >> 1), is_miss: count & 1 != 0 };
         for _ in 0..count >> 1 {
-            let [function, call, result, at] = [(); 4].map(|()| self.number() as u32);
+            let [function, call, shown, result, at] = [(); 5].map(|()| self.number() as u32);
+            let shown = shown.checked_sub(1).map(|call| call as u16);
             let result =
                 (result >> 3).checked_sub(1).map(|register| (register, Type::ALL[result as usize & 7]));
-            let mut frame = LeftFrame { function, call, result, at, registers: Vec::new() };
+            let mut frame = LeftFrame { function, call, shown, result, at, registers: Vec::new() };
             // SAFETY: the caller guarantees it.
             unsafe { self.registers(boxes, |register, bits| frame.registers.push((register, bits))) };
             left.frames.push(frame);

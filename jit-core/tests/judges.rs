@@ -101,6 +101,7 @@ const STATES: [Damage<Graph>; 5] = [
     ("has a state that is not", |graph| leave_with(graph, &[2, 3], &[Node(0), Node(1), Node(4)])),
     ("has a state with a register", |graph| {
         let own = InlinedFrame {
+            shown: None,
             function: 0,
             cell: 0,
             first_register: 0,

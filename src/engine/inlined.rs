@@ -1,8 +1,8 @@
 //! Exits from inlined functions: the frames that are left run to their ends, from the innermost to the outermost.
 //!
 //! In: code that was left in the middle of an inlined function. Out: the slots of the function that was compiled, with the result of its
-//! call, so that it goes on behind that. The inlined functions get frames of the engine's stack for it, one after the other. What they are
-//! in did not cost any room before; so calls that nest too deep may fail here.
+//! call, so that it goes on behind that. The inlined functions get frames of the engine's stack for it. What they are
+//! in did not cost any room before; so calls that nest too deep may fail here. Callers whose calls observe are shown while they wait.
 
 use super::function::Function;
 use super::native::take_inlined;
@@ -24,19 +24,8 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<(), Error> {
         let LeftFrames { frames, is_miss } = take_inlined();
         self.count_left(function, &frames, is_miss)?;
-        // The register that gets the result of the call before, and the result.
-        let mut result = None;
-        for (number, left) in frames.iter().enumerate().rev() {
-            match self.finish_frame(left, result, context) {
-                Ok(value) => result = left.result.map(|(register, ty)| (register, ty.truncate(value))),
-                Err(error) => return Err(self.fail_callers(function, &frames[..=number], &error)),
-            }
-        }
-        if let Some((register, value)) = result {
-            // SAFETY: the function has this register.
-            unsafe { slots.add(register as usize).write(value) };
-        }
-        Ok(())
+        let finished = self.finish_called(function, slots, &frames, context);
+        finished.map_err(|error| self.failed(function, as_trap(&error), frames[0].call))
     }
 
     /// Runs a function to its end, after an exit from its code for calls in the middle of an inlined function, behind which it goes on at a
@@ -68,30 +57,44 @@ impl<B: Bytecode> Engine<B> {
         Ok(())
     }
 
-    /// Runs an inlined function to its end. It has called another one, if there is a result for one of its registers.
-    fn finish_frame(
+    /// Runs the first of these functions to its end, in a frame of its own, when those behind it have ended. The caller waits for it, and
+    /// gets its result in its slots.
+    fn finish_called(
         &self,
-        left: &LeftFrame,
-        result: Option<(u32, u64)>,
+        caller: &Function<B>,
+        slots: *mut u64,
+        frames: &[LeftFrame],
         context: *mut B::Context,
-    ) -> Result<u64, Error> {
+    ) -> Result<(), Error> {
+        let Some((left, inner)) = frames.split_first() else { return Ok(()) };
         let function = self.running(FunctionId(left.function))?;
-        let caller = 0u8;
-        let frame = self.stack.enter(function.body().slots(), (&raw const caller).addr())?;
-        for &(register, bits) in left.registers.iter().chain(&result) {
+        let here = 0u8;
+        let frame = self.stack.enter(function.body().slots(), (&raw const here).addr())?;
+        for &(register, bits) in &left.registers {
             // SAFETY: the frame has this register, and nothing else refers to it yet.
             unsafe { frame.slots().add(register as usize).write(bits) };
+        }
+        let shown = left.shown.and_then(|call| Some((caller.body().show_plan()?, call)));
+        if let Some((plan, call)) = shown {
+            // SAFETY: the caller's frame has room for it, and the registers that are alive behind the call in its slots.
+            unsafe { plan.show(slots, left.call, call as u32) };
+        }
+        if let Err(error) = self.finish_called(function, frame.slots(), inner, context) {
+            self.note(function.number(), inner[0].call);
+            return Err(error);
         }
         self.look_for_stop(function, left.at)?;
         let end = self.run_on(function, context, frame.slots(), left.at, Resume::Interpreter)?;
         drop(frame);
-        self.run_next(end, context, Tier::Optimizer)
-    }
-
-    /// The innermost of these frames has failed: so do its callers.
-    fn fail_callers(&self, function: &Function<B>, frames: &[LeftFrame], error: &Error) -> Error {
-        let called = std::iter::zip(frames, &frames[1..]);
-        called.rev().for_each(|(caller, left)| self.note(caller.function, left.call));
-        self.failed(function, as_trap(error), frames[0].call)
+        let value = self.run_next(end, context, Tier::Optimizer)?;
+        if let Some((plan, _)) = shown {
+            // SAFETY: it is shown, and all that was shown later is gone.
+            unsafe { plan.hide(slots) };
+        }
+        if let Some((register, ty)) = left.result {
+            // SAFETY: the caller has this register.
+            unsafe { slots.add(register as usize).write(ty.truncate(value)) };
+        }
+        Ok(())
     }
 }

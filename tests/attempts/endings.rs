@@ -3,6 +3,7 @@
 use azulejo::prelude::*;
 use azulejo::{Builder, FunctionId};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
@@ -13,6 +14,7 @@ enum Op {
     Jump(Label),
     Fail { code: Imm<u16>, a: In<i64> },
     Note,
+    Ready,
     NoteDeep { a: In<i64> },
     Return { a: In<i64> },
 }
@@ -24,6 +26,7 @@ template! {
     Op::Jump => (branch $0)
     Op::Fail => (if (zr $a) (trap 1) (trap 2))
     Op::Note => (callv note (arglist))
+    Op::Ready => (callv ready (arglist))
     Op::NoteDeep => (when (eq $a &DEEP) (callv note (arglist)))
     Op::Return => (return $a)
 }
@@ -37,6 +40,13 @@ thread_local! {
 
 fn note() {
     NOTES.set(NOTES.get() + 1);
+}
+
+/// Set where a program runs that is to be interrupted there.
+static IS_READY: AtomicBool = AtomicBool::new(false);
+
+fn ready() {
+    IS_READY.store(true, SeqCst);
 }
 
 const TIERS: [Option<Tier>; 4] = [None, Some(Tier::Interpreter), Some(Tier::Baseline), Some(Tier::Optimizer)];
@@ -133,12 +143,19 @@ fn a_backtrace_of_an_end_has_what_was_tried() {
         let builder = || Engine::<Op>::builder().backtraces(true);
         let (interrupted, limited) = (engine(builder(), tier), engine(builder().fuel(1000), tier));
         let interrupter = interrupted.interrupter();
+        IS_READY.store(false, SeqCst);
         let thread = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(3));
+            // Before that the inner function may not have been called.
+            while !IS_READY.load(SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             interrupter.interrupt();
         });
         for engine in [&interrupted, &limited] {
-            let outer = endless(engine);
+            let again = Op::AddConst { dst: 0.into(), a: 0.into(), k: Imm(1) };
+            let inner = define(engine, vec![Op::Ready, again, Op::Jump(Label(1))]);
+            let attempt = Op::Try { dst: 1.into(), f: Imm(inner.number()), a: 0.into() };
+            let outer = define(engine, vec![attempt, Op::Jump(Label(0))]);
             let ended: Result<i64, Error> = engine.call(outer, &mut (), (0i64,));
             assert!(matches!(ended, Err(Error::Interrupted { .. } | Error::OutOfFuel { .. })), "{ended:?}");
             let found: Vec<(u32, u32)> =

@@ -67,11 +67,11 @@ fn add_inlined(
     let first_of = |number: usize| frames.get(number).map_or(u32::MAX, |frame| frame.first_register);
     let is_miss = Left::of(Left::Exited.word(0) | to) == Some(Left::Missed);
     let inlined = frames.iter().enumerate().map(|(number, frame)| {
-        let InlinedFrame { function, first_register, call, result, .. } = **frame;
+        let InlinedFrame { function, first_register, call, shown, result, .. } = **frame;
         let around = number.checked_sub(1).map_or(0, |around| frames[around].first_register);
         let at = frames.get(number + 1).map_or(to as u32, |inner| inner.call + 1);
         let result = result.map(|(register, ty)| (register - around, ty));
-        let left = LeftFrame { function, call, result, at, registers: Vec::new() };
+        let left = LeftFrame { function, call, shown, result, at, registers: Vec::new() };
         let end = values.partition_point(|(to, _)| to.register < first_of(number + 1));
         let (own, others) = values.split_at(end);
         values = others;

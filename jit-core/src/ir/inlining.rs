@@ -23,6 +23,8 @@ pub struct InlinedFrame {
     pub caller: u32,
     /// The bytecode of the caller that makes the call. The caller goes on at the next one.
     pub call: u32,
+    /// Which of the calls that show their frame it is in the template of that bytecode, if it does.
+    pub shown: Option<u16>,
     /// The VM register that gets the result, if one does: its number among all, and the type that the result is read as.
     pub result: Option<(u32, Type)>,
 }
@@ -105,6 +107,9 @@ pub struct LeftFrame {
     pub function: u32,
     /// The bytecode of its caller that has called it.
     pub call: u32,
+    /// Which of the calls that show their frame it is in the template of that bytecode, if it does: then the caller's frame has to be shown
+    /// while the function runs on.
+    pub shown: Option<u16>,
     /// The VM register of its caller that gets its result, if one does, and the type that the result is read as.
     pub result: Option<(u32, Type)>,
     /// The bytecode where it goes on.
@@ -135,6 +140,7 @@ mod tests {
             slots: 2,
             caller,
             call,
+            shown: None,
             result: None,
         };
         let mut inlining = Inlining::default();

@@ -247,7 +247,7 @@ impl<B: Bytecode> Body<B> {
     }
 
     /// How the function shows its frames, if it does.
-    fn show_plan(&self) -> Option<ShowPlan> {
+    pub(crate) fn show_plan(&self) -> Option<ShowPlan> {
         self.show.as_ref().map(|(plan, _)| *plan)
     }
 

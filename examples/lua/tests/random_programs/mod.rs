@@ -410,7 +410,7 @@ impl Writer {
                 format!("math.max(u1, {number})"),
                 format!("select('#', {any}, ...)"),
                 format!("(tonumber({any}) or {number})"),
-                format!("#text('' .. ({number}))"),
+                format!("#('' .. text({number}))"),
             ],
             Kind::Text => [
                 format!("type({any})"),

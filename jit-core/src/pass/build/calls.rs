@@ -20,6 +20,8 @@ pub(super) struct CallSite {
     pub(super) ret: Type,
     /// The operand that the result is written to, if it is.
     pub(super) result: Option<u8>,
+    /// Which of the template's calls that show their frame it is, if it does.
+    pub(super) shown: Option<u16>,
 }
 
 /// Where a template has a callee's number or address from.
@@ -69,18 +71,18 @@ fn each_step(template: &Template, mut look: impl FnMut(usize, &Step, bool)) {
     }
 }
 
-fn parts_with(template: &Template, is_it: impl Fn(&Step) -> bool) -> QuickAndSlow {
+fn parts_with(template: &Template, is_it: impl Fn(usize, &Step) -> bool) -> QuickAndSlow {
     let mut parts = QuickAndSlow::default();
-    each_step(template, |_, step, quick| {
+    each_step(template, |number, step, quick| {
         let part = if quick { &mut parts.quick } else { &mut parts.slow };
-        *part |= is_it(step);
+        *part |= is_it(number, step);
     });
     parts
 }
 
-/// Where other code may see the VM registers in their slots.
-pub(super) fn observing(template: &Template) -> QuickAndSlow {
-    parts_with(template, observes)
+/// Where other code may see the VM registers in their slots, beside what happens in these calls, which are inlined.
+pub(super) fn observing(template: &Template, is_inlined: impl Fn(usize) -> bool) -> QuickAndSlow {
+    parts_with(template, |number, step| observes(step) && !is_inlined(number))
 }
 
 fn observes(step: &Step) -> bool {
@@ -92,13 +94,18 @@ fn observes(step: &Step) -> bool {
     )
 }
 
-/// Where a template needs a frame in memory, or ends its function in a way that is not inlined.
-pub(super) fn refused(template: &Template, opcode: &OpcodeInfo) -> QuickAndSlow {
+/// Where a template needs a frame in memory, or ends its function in a way that is not inlined, beside what these calls need, which are
+/// inlined themselves.
+pub(super) fn refused(
+    template: &Template,
+    opcode: &OpcodeInfo,
+    is_inlined: impl Fn(usize) -> bool,
+) -> QuickAndSlow {
     let is_written = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut);
-    let parts = parts_with(template, |step| {
-        let is_bad =
-            matches!(step, Step::Window { .. } | Step::Tail { .. } | Step::Show { .. } | Step::Frames);
-        is_bad || observes(step)
+    let parts = parts_with(template, |number, step| match step {
+        Step::Window { .. } | Step::Tail { .. } | Step::Frames => true,
+        Step::Show { .. } => !is_inlined(number + 1),
+        step => observes(step) && !is_inlined(number),
     });
     QuickAndSlow { quick: parts.quick || is_written, ..parts }
 }
@@ -107,18 +114,26 @@ pub(super) fn refused(template: &Template, opcode: &OpcodeInfo) -> QuickAndSlow 
 pub(super) fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSite> {
     let mut sites = Vec::new();
     let has_calls = template.steps.iter().any(|step| matches!(step, Step::Invoke { .. }));
-    if !has_calls || opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut) {
+    // Registers that other code may write at any time are read again behind the template, and none is left in the middle of it.
+    let is_exposed = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut)
+        || template.takes_address_of_frame();
+    if !has_calls || is_exposed {
         return sites;
     }
     let mut values: Vec<Option<CalleeAt>> = Vec::new();
+    let mut before = None;
     each_step(template, |number, step, quick| {
-        if let Step::Invoke { function, args, ret, catches: false, effect: Effect::Memory } = *step
+        if let Step::Invoke { function, args, ret, catches: false, .. } = *step
             && !matches!(args, Arguments::Spread(_))
             && let Some(callee) = values[function as usize].filter(|_| quick)
             && let Some(result) = stores_result(template, number, values.len() as Ref, ret)
         {
-            sites.push(CallSite { step: number, callee, args, ret, result });
+            sites.push(CallSite { step: number, callee, args, ret, result, shown: before });
         }
+        before = match *step {
+            Step::Show { call } => Some(call),
+            _ => None,
+        };
         let origin = match *step {
             Step::Constant { operand, ty } => Some(CalleeAt::Constant(operand, ty)),
             Step::SiteValue { operand, offset, ty: Type::I64, learns_slowly } => {

@@ -6,9 +6,10 @@
 //! bytecode one is. Each inlined call has registers of its own, behind those of all others.
 //!
 //! A callee needs no frame: all its registers are values, so what has to be in memory is not inlined. It must be small, the smaller the
-//! deeper it is, and no function is inlined in itself more than once.
+//! deeper it is, and no function is inlined in itself more than once. Whether a call that lets others see its frame is one that needs it is
+//! known when the functions that it calls have been tried: if it is not inlined, its function is taken out again.
 
-use super::calls::{CallSite, CalleeAt, QuickAndSlow, call_sites, observing, refused};
+use super::calls::{CallSite, CalleeAt, call_sites, refused};
 use super::decode::name_stack_slots;
 use super::invoke::MAX_ARGUMENTS;
 use super::{FunctionSource, Linkage};
@@ -105,6 +106,19 @@ pub(super) struct InlinePlan {
     slots: u32,
     /// How many places belong to inlined calls.
     n_inlined: usize,
+    /// By callee: the least depth at which it turned out to need a frame. It is not tried there again, nor deeper.
+    refused_at: Vec<usize>,
+}
+
+/// How much of a plan there was before a frame was added.
+#[derive(Clone, Copy)]
+struct Before {
+    frames: usize,
+    places: usize,
+    bytecodes: usize,
+    labels: usize,
+    slots: u32,
+    n_inlined: usize,
 }
 
 impl InlinePlan {
@@ -122,10 +136,13 @@ impl InlinePlan {
             slots: source.slots,
             caller: 0,
             call: 0,
+            shown: None,
             result: None,
         };
         let call =
             PlannedCall { callee: 0, call: 0, step: 0, first: 0, places: 0, len: 0, labels: 0, next: 0 };
+        self.refused_at.clear();
+        self.refused_at.resize(source.callees.len(), usize::MAX);
         self.add_frame(source, own, call);
         if self.calls.len() == 1 {
             self.clear();
@@ -150,8 +167,8 @@ impl InlinePlan {
         self.n_inlined = 0;
     }
 
-    /// Adds a frame, the places of its bytecodes, and what is inlined in it.
-    fn add_frame(&mut self, source: &FunctionSource<'_>, frame: InlinedFrame, call: PlannedCall) {
+    /// Adds a frame, the places of its bytecodes, and what is inlined in it. Returns whether that is possible.
+    fn add_frame(&mut self, source: &FunctionSource<'_>, frame: InlinedFrame, call: PlannedCall) -> bool {
         let number = self.calls.len() as u32;
         let (first, labels) = (self.places.len(), self.labels.len());
         let start = self.inlining.places.len() as u32;
@@ -169,11 +186,49 @@ impl InlinePlan {
             self.first_call.push(0);
             if owner.depths.get(at) != Some(&Shape::UNREACHED) {
                 self.add_calls(source, owner, place);
+                if number > 0 && self.needs_frame(owner, place) {
+                    return false;
+                }
             }
         }
         for label in &mut self.labels[labels..labels + owner.labels.len()] {
             *label = self.places[first + *label as usize];
         }
+        true
+    }
+
+    /// Whether a bytecode needs a frame in memory, with the calls that are inlined there.
+    fn needs_frame(&self, owner: &FunctionSource<'_>, place: usize) -> bool {
+        let (opcode, _) = owner.code.get(self.inlining.places[place].1 as usize);
+        let is_inlined = |step| self.call_of(place, step).is_some();
+        let bad = refused(owner.templates[opcode], &owner.opcodes[opcode], is_inlined);
+        bad.remains(self.lacks_slow_path[place])
+    }
+
+    fn before(&self) -> Before {
+        let InlinePlan { inlining, places, labels, slots, n_inlined, .. } = self;
+        let (frames, bytecodes) = (inlining.frames.len(), inlining.places.len());
+        Before {
+            frames,
+            places: places.len(),
+            bytecodes,
+            labels: labels.len(),
+            slots: *slots,
+            n_inlined: *n_inlined,
+        }
+    }
+
+    /// Takes out what was added since.
+    fn go_back(&mut self, before: Before) {
+        let Before { frames, places, bytecodes, labels, slots, n_inlined } = before;
+        self.inlining.frames.truncate(frames);
+        self.calls.truncate(frames);
+        self.places.truncate(places);
+        self.inlining.places.truncate(bytecodes);
+        self.lacks_slow_path.truncate(bytecodes);
+        self.first_call.truncate(bytecodes);
+        self.labels.truncate(labels);
+        (self.slots, self.n_inlined) = (slots, n_inlined);
     }
 
     /// Adds the frames of the calls of a bytecode that are inlined.
@@ -182,15 +237,17 @@ impl InlinePlan {
         let (opcode, mut raws) = owner.code.get(at as usize);
         let (template, info) = (owner.templates[opcode], &owner.opcodes[opcode]);
         let sites = call_sites(template, info);
-        if sites.is_empty() || observing(template).remains(self.lacks_slow_path[place]) {
+        if sites.is_empty() {
             return;
         }
         if let Some(&depth) = owner.depths.get(at as usize) {
             name_stack_slots(owner, depth, info.operands, &mut raws[..info.operands.len()]);
         }
+        let depth = self.inlining.around(frame).count();
         let mut last = 0;
         for site in sites {
-            let Some(callee) = self.choose(source, owner, place, &site, &raws) else { continue };
+            let Some(callee) = self.choose(source, owner, place, &site, &raws, depth) else { continue };
+            let before = self.before();
             let child = self.calls.len() as u32;
             let InlinedFrame { first_register, .. } = self.inlining.frames[frame as usize];
             let KnownCallee { function, cell, source: FunctionSource { slots, .. }, .. } =
@@ -202,14 +259,10 @@ impl InlinePlan {
                 slots,
                 caller: frame,
                 call: at,
+                shown: site.shown,
                 result: site.result.map(|operand| (raws[operand as usize] as u32 + first_register, site.ret)),
             };
             self.slots += slots;
-            match last {
-                0 => self.first_call[place] = child,
-                last => self.calls[last as usize].next = child,
-            }
-            last = child;
             let call = PlannedCall {
                 callee: callee as u32,
                 call: place as u32,
@@ -221,7 +274,16 @@ impl InlinePlan {
                 next: 0,
             };
             self.n_inlined += source.callees[callee].source.code.len();
-            self.add_frame(source, new, call);
+            if !self.add_frame(source, new, call) {
+                self.go_back(before);
+                self.refused_at[callee] = depth;
+                continue;
+            }
+            match last {
+                0 => self.first_call[place] = child,
+                last => self.calls[last as usize].next = child,
+            }
+            last = child;
         }
     }
 
@@ -233,6 +295,7 @@ impl InlinePlan {
         place: usize,
         site: &CallSite,
         raws: &[Raw],
+        depth: usize,
     ) -> Option<usize> {
         let (frame, _) = self.inlining.places[place];
         let lacks_slow_path = self.lacks_slow_path[place];
@@ -244,12 +307,9 @@ impl InlinePlan {
             Arguments::Run(operand) => run_of(raws[operand as usize]).len(),
             Arguments::Spread(_) => return None,
         };
-        let mut depth = 0;
-        for around in self.inlining.around(frame) {
-            depth += 1;
-            if around.function == source.callees[number].function {
-                return None;
-            }
+        let is_around = |around: &InlinedFrame| around.function == source.callees[number].function;
+        if depth >= self.refused_at[number] || self.inlining.around(frame).any(is_around) {
+            return None;
         }
         let is_small = LARGEST.get(depth).is_some_and(|largest| callee.code.len() <= *largest)
             && self.n_inlined + callee.code.len() <= MOST
@@ -403,14 +463,16 @@ impl InlinePlan {
     }
 }
 
-/// Whether no template of a function needs a frame in memory.
+/// Whether no template of a function needs a frame in memory, but for calls that might be inlined themselves.
 fn can_be_inlined(source: &FunctionSource<'_>) -> bool {
     (0..source.code.len()).all(|at| {
         let (opcode, raws) = source.code.get(at);
         let info = &source.opcodes[opcode];
         let is_long = core::iter::zip(info.operands, raws)
             .any(|(info, raw)| info.kind == OperandKind::Regs && run_of(raw).len() > MAX_ARGUMENTS);
-        let bad: QuickAndSlow = refused(source.templates[opcode], info);
+        let template = source.templates[opcode];
+        let sites = call_sites(template, info);
+        let bad = refused(template, info, |step| sites.iter().any(|site| site.step == step));
         !is_long && !bad.remains(lacks_slow_path(source, at))
     })
 }

@@ -165,6 +165,10 @@ impl<O: Operands> Linker<'_, O> {
         for (number, step) in template.steps.iter().enumerate() {
             let is_linked = match *step {
                 Step::Block { block, .. } => !self.is_left_out(block),
+                // Nobody sees the frame while an inlined function runs in its code. If that is left, the engine shows it.
+                Step::Show { .. } => {
+                    self.cursor.is_reached() && self.operands.inlined(&self.cursor, number + 1).is_none()
+                }
                 Step::Invoke { args, .. }
                     if self.cursor.is_reached()
                         && let Some(call) = self.operands.inlined(&self.cursor, number) =>

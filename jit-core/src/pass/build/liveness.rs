@@ -87,7 +87,7 @@ impl TemplateAccess {
         let exits = template.steps.iter().any(|step| matches!(step, Step::Exit { .. }));
         access.exposes = template.takes_address_of_frame();
         if template.observes() {
-            access.observing = observing(template);
+            access.observing = observing(template, |_| false);
             access.observed = OperandUse::of(template).observed;
         }
         let observes = access.observing != QuickAndSlow::default();
@@ -368,7 +368,14 @@ impl Liveness {
         }
         let (mut reads, mut kills) = (self.needed.last_mut(), self.kills.last_mut());
         let mut writes = self.writes.last_mut();
-        let observed = match access.observing {
+        let observing = match code.plan.has_calls(at) {
+            true => {
+                let template = source.templates[code.opcode(at)];
+                observing(template, |step| code.plan.call_of(at, step).is_some())
+            }
+            false => access.observing,
+        };
+        let observed = match observing {
             QuickAndSlow { quick: true, .. } => Observed::Quickly,
             observing if observing.remains(code.plan.lacks_slow_path(at).unwrap_or(false)) => {
                 Observed::Slowly

@@ -144,8 +144,10 @@ impl Operands for ValueOperands<'_> {
     fn show(&mut self, cursor: &mut Cursor<'_>) -> Option<ShowNodes> {
         let ShowPlan { newest, layout, slot } = self.source.functions.show?;
         let shown = self.slot_address(cursor, slot);
+        let (frame, bytecode) = self.scratch.code.plan.inlining.place(cursor.at);
+        debug_assert_eq!(frame, 0, "an inlined function has no frame to show");
         let [newest, layout, bytecode] =
-            [newest, layout, cursor.at as u64].map(|bits| cursor.constant(Type::I64, bits));
+            [newest, layout, bytecode as u64].map(|bits| cursor.constant(Type::I64, bits));
         Some(ShowNodes { newest, shown, layout, bytecode })
     }
 
