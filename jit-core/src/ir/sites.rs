@@ -109,6 +109,8 @@ pub struct SiteInfo {
 struct Header {
     /// How many cases there are.
     count: Cell<u32>,
+    /// How many there may be: as many as there is room for, or as many as there were when the site was closed.
+    limit: Cell<u32>,
     capacity: u32,
     /// Where it is noted that the bytecode's slow path has run; null if the bytecode has no slow path.
     slow_path: *const AtomicU8,
@@ -117,8 +119,8 @@ struct Header {
 /// Where in a site's memory the number of cases is: a `u32`.
 pub const COUNT_OFFSET: usize = offset_of!(Header, count);
 
-/// Where in a site's memory is for how many there is room: a `u32`.
-const CAPACITY_OFFSET: usize = offset_of!(Header, capacity);
+/// Where in a site's memory is how many there may be: a `u32`.
+pub const LIMIT_OFFSET: usize = offset_of!(Header, limit);
 
 /// Where in a site's memory the first case is.
 pub const CASES_OFFSET: usize = size_of::<Header>();
@@ -238,7 +240,7 @@ impl<'a, T: Copy> Cases<'a, T> {
         self.len() == 0
     }
 
-    /// Whether there is no room for another case.
+    /// Whether there is no room for another case, or the site is [closed](Self::close).
     ///
     /// ```
     /// # use azulejo_core::ir::bytecode as azulejo;
@@ -252,7 +254,7 @@ impl<'a, T: Copy> Cases<'a, T> {
     /// # Sites::alone(&[SiteInfo::of::<u64>(2)]).of_type().for_each(learn);
     /// ```
     pub fn is_full(self) -> bool {
-        self.header.count.get() == self.header.capacity
+        self.header.count.get() == self.header.limit.get()
     }
 
     /// The cases in order. Those that are added meanwhile are not among them.
@@ -304,6 +306,28 @@ impl<'a, T: Copy> Cases<'a, T> {
             slow_path.store(0, Relaxed);
         }
         true
+    }
+
+    /// Lets the site have no more cases than it has. So the optimizer knows them all, as those of a site without room for more, and leaves
+    /// no code in which a new one could be found: a site that will not learn any is closed. It is open again when cases are removed from
+    /// it.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// # use azulejo_core::ir::sites::{SiteInfo, Sites};
+    /// # use azulejo::Cases;
+    /// /// Of a `Site<u64, 2>`.
+    /// fn learn(cases: Cases<'_, u64>) {
+    ///     assert!(cases.add(7));
+    ///     cases.close();
+    ///     assert!(cases.is_full() && !cases.add(8));
+    ///     cases.retain(|case| *case != 7);
+    ///     assert!(cases.add(8));
+    /// }
+    /// # Sites::alone(&[SiteInfo::of::<u64>(2)]).of_type().for_each(learn);
+    /// ```
+    pub fn close(self) {
+        self.header.limit.set(self.header.count.get());
     }
 
     /// Puts a case in place of the one at a position; does nothing if there is none. The slow path counts as before: this is for a
@@ -362,6 +386,9 @@ impl<'a, T: Copy> Cases<'a, T> {
             }
         }
         self.header.count.set(kept as u32);
+        if kept != before {
+            self.header.limit.set(self.header.capacity);
+        }
         kept != before
     }
 }
@@ -430,7 +457,8 @@ impl Sites {
         let memory = (0..n_words).map(|_| Cell::new(MaybeUninit::new(0))).collect();
         let sites = Sites { memory, list };
         for ((info, slow_path), address) in core::iter::zip(all, sites.addresses()) {
-            let header = Header { count: Cell::new(0), capacity: info.capacity, slow_path };
+            let capacity = info.capacity;
+            let header = Header { count: Cell::new(0), limit: Cell::new(capacity), capacity, slow_path };
             // SAFETY: there is room for the header, and nothing refers to it yet.
             unsafe {
                 core::ptr::with_exposed_provenance_mut::<Header>(address).write(header);
@@ -471,13 +499,14 @@ impl Sites {
         sites.map(|(_, address)| unsafe { Cases::at(address as u64) })
     }
 
-    /// Removes all cases of all sites. Returns whether there were any.
+    /// Removes all cases of all sites, and opens those that are closed. Returns whether that changes anything.
     pub fn clear(&self) -> bool {
         let mut had_some = false;
         for address in self.addresses() {
             // SAFETY: a site starts with a header.
             let header = unsafe { &*core::ptr::with_exposed_provenance::<Header>(address) };
-            had_some |= header.count.replace(0) != 0;
+            had_some |= header.count.replace(0) != 0 || header.limit.get() == 0;
+            header.limit.set(header.capacity);
         }
         had_some
     }
@@ -499,12 +528,12 @@ pub struct SiteSnapshot {
 }
 
 impl SiteSnapshot {
-    /// Whether there was no room for another case in the site at an address.
+    /// Whether there was no room for another case in the site at an address, or it was closed.
     pub fn is_full(&self, site: u64) -> bool {
         // SAFETY: these are numbers in the header of a site.
-        let [count, capacity] =
-            [COUNT_OFFSET, CAPACITY_OFFSET].map(|offset| unsafe { self.read(site + offset as u64, 4) });
-        count.is_some() && count == capacity
+        let [count, limit] =
+            [COUNT_OFFSET, LIMIT_OFFSET].map(|offset| unsafe { self.read(site + offset as u64, 4) });
+        count.is_some() && count == limit
     }
 
     /// The value of this many bytes at an address; `None` if that is in no site.

@@ -40,6 +40,8 @@ pub enum Range {
     Signed,
     /// Numbers of 32 bits, zero-extended.
     Unsigned,
+    /// Numbers of 31 bits: they are the same in both ways.
+    Positive,
     /// All numbers of 64 bits.
     Any,
 }
@@ -66,8 +68,8 @@ pub const MAX_HOLES: usize = 28;
 
 /// The placeholder of the hole with this number.
 ///
-/// The passes see the placeholders of the first round. The last round's have the opposite sign, which reveals code that
-/// depends on the sign. An instruction may hold only some bits of a constant. Any such part distinguishes the placeholders, if
+/// The passes see the placeholders of the first round. The last round's have the opposite sign, if values may have either, which reveals
+/// code that depends on the sign. An instruction may hold only some bits of a constant. Any such part distinguishes the placeholders, if
 /// not in each round, then in all rounds together. The low bits are never 0 or 1, which have shorter encodings.
 pub const fn placeholder(number: usize, range: Range, round: usize) -> i64 {
     debug_assert!(number < MAX_HOLES && round < ROUNDS);
@@ -78,6 +80,9 @@ pub const fn placeholder(number: usize, range: Range, round: usize) -> i64 {
     match range {
         Range::Signed => low as i32 as i64,
         Range::Unsigned => low as i64,
+        Range::Positive => {
+            (low & 0x1fff_ffff | [0x2000_0000, 0x4000_0000, 0x6000_0000][round]) as i64
+        }
         Range::Any => {
             // The hole's number is repeated, so that any twelve consecutive bits contain it. The highest bits contain a part
             // of it, which differs by round.
@@ -164,7 +169,8 @@ mod tests {
     #[test]
     fn placeholders_are_told_apart_in_each_round() {
         let mixed = [Range::Signed, Range::Unsigned, Range::Any];
-        for ranges in [mixed, [Range::Any, Range::Signed, Range::Signed], [Range::Any; 3]] {
+        let with_positive = [Range::Positive, Range::Signed, Range::Positive];
+        for ranges in [mixed, with_positive, [Range::Any, Range::Signed, Range::Signed], [Range::Any; 3]] {
             let mut values = HoleValues::default();
             let hole = |number: usize| {
                 let source = HoleSource::Operand(number as u8);
@@ -191,6 +197,7 @@ mod tests {
                     let fits = match hole.range {
                         Range::Signed => now == now as i32 as i64,
                         Range::Unsigned => now == now as u32 as i64,
+                        Range::Positive => now == now as i32 as i64 && now > 0,
                         Range::Any => now != now as i32 as i64 && now != now as u32 as i64,
                     };
                     assert!(fits, "{now:#x}");

@@ -3,7 +3,7 @@
 //! In: a checked template. Out: a warning for each such input, at the place of the read. It is no error, since all tiers agree on
 //! the result. But it is rarely intended, and tests with different registers do not reveal it. An input bound by `let:` is safe.
 //!
-//! Back edges are ignored: a loop may well intend to read the values it stored.
+//! What was stored on the way to a mark counts behind the mark. Jumps back do not: a loop may well intend to read the values it stored.
 
 use super::ast::{Arguments, Callee, Kind, Opcode, Typed};
 use crate::place::Place;
@@ -33,7 +33,7 @@ impl Warning {
 
 /// The warnings of a template.
 pub fn warnings(opcode: &Opcode, body: &Typed) -> Vec<Warning> {
-    let mut look = Look { opcode, found: Vec::new() };
+    let mut look = Look { opcode, found: Vec::new(), jumps: Vec::new() };
     look.at(body, 0);
     look.found
 }
@@ -42,6 +42,8 @@ struct Look<'a> {
     opcode: &'a Opcode,
     /// The first warning for each input.
     found: Vec<Warning>,
+    /// For each jump to a mark: the sequence, the mark in it, and what was stored.
+    jumps: Vec<([usize; 2], Stored)>,
 }
 
 /// A bit set of outputs that may have been stored, indexed by operand.
@@ -87,7 +89,17 @@ impl Look<'_> {
                 stored = self.at(flag, stored);
                 self.at(otherwise, stored);
             }
-            Kind::Marked(_, runs) => stored = self.all(runs.iter().flatten(), stored),
+            Kind::Marked(sequence, runs) => {
+                for (mark, run) in runs.iter().enumerate() {
+                    let jumps = self.jumps.iter().filter(|(to, _)| *to == [*sequence, mark]);
+                    stored |= jumps.fold(0, |all, (_, stored)| all | stored);
+                    stored = self.all(run, stored);
+                    if run.iter().any(|step| step.leaves) && mark + 1 < runs.len() {
+                        stored = 0;
+                    }
+                }
+            }
+            Kind::GoTo(sequence, mark) => self.jumps.push(([*sequence, *mark], stored)),
             Kind::Op { args, .. } | Kind::Sequence(args) | Kind::All(args) | Kind::Any(args) => {
                 stored = self.all(args, stored);
             }
@@ -121,8 +133,8 @@ impl Look<'_> {
             | Kind::Variable(_)
             | Kind::Case(_)
             | Kind::Site(_)
+            | Kind::Full(_)
             | Kind::Frames
-            | Kind::GoTo(..)
             | Kind::Goto(_)
             | Kind::Return(None)
             | Kind::Exit(_)

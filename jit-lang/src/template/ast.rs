@@ -118,6 +118,8 @@ pub enum Kind {
     Place(usize),
     /// The address of a site's memory, as an argument of a call.
     Site(usize),
+    /// Whether there is no room for another case in the site that is this operand.
+    Full(usize),
     /// The address of the frames that are shown, as an argument of a call.
     Frames,
 }

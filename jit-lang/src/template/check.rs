@@ -359,6 +359,7 @@ impl<'a> Checker<'a> {
             "as" | "asv" => self.as_kinds(word, head.place(), rest, place, expect),
             "cached" | "cachedv" => self.cached(word, rest, place, expect),
             "case" => self.case_field(rest, place),
+            "full" => self.full(rest, place),
             "frames" => super::frames::no_value(place),
             _ => match self.control(word, rest, place, expect) {
                 Some(checked) => checked,

@@ -268,6 +268,7 @@ impl Lowering<'_> {
             }
             Kind::Variable(variable) => self.variables[variable],
             Kind::Case(field) => self.case_field(field, typed.ty),
+            Kind::Full(site) => self.is_full(*site),
             Kind::Let(bound, body) => {
                 for (variable, value) in bound {
                     let value = self.value(value);
@@ -514,6 +515,14 @@ impl Lowering<'_> {
     fn case_field(&mut self, CaseField { cached, site, case, field }: &CaseField, ty: Type) -> u16 {
         let (number, case, field) = (self.cases[cached], case.clone(), field.clone());
         self.site_value(*site, SiteOffset::Field { number, case, field }, ty)
+    }
+
+    /// Whether a site has no room for another case.
+    fn is_full(&mut self, site: usize) -> u16 {
+        let ty = Type::I32;
+        let count = self.site_value(site, SiteOffset::Count, ty);
+        let limit = self.site_value(site, SiteOffset::Limit, ty);
+        self.node(Op::EQ, Sig { from: ty, ty: Type::Flag }, &[count, limit], Imm::Known(0))
     }
 
     fn site_value(&mut self, operand: usize, offset: SiteOffset, ty: Type) -> u16 {

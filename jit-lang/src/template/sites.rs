@@ -1,4 +1,5 @@
-//! Sites: `cached`, which looks at the cases of a site, `case`, a field of the case at hand, and sites as arguments of calls.
+//! Sites: `cached`, which looks at the cases of a site, `case`, a field of the case at hand, `full`, whether there is room for more, and
+//! sites as arguments of calls.
 //!
 //! In: the words after the form's name. Out: a [`Typed`] tree, or an error. The condition and the body stand in the tree once. They are
 //! lowered once for each case that the site has room for.
@@ -15,7 +16,7 @@ use azulejo_core::ir::graph::Effect;
 use azulejo_core::vocab::{Scalar, Type};
 
 /// The words of these forms.
-pub(super) const FORMS: [&str; 3] = ["cached", "cachedv", "case"];
+pub(super) const FORMS: [&str; 4] = ["cached", "cachedv", "case", "full"];
 
 /// What `(case field)` is about: the innermost `cached` whose condition or body is being checked.
 pub(super) struct CaseAtHand {
@@ -103,6 +104,14 @@ impl Checker<'_> {
         Ok(Typed { kind: Kind::Case(field), ty, sign, leaves: false, is_loose: false, place })
     }
 
+    /// Checks `(full $site)`.
+    pub(super) fn full(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
+        let [site] = rest else { return wrong_count(place, "full", "a site", rest) };
+        let site = self.operand_of(Some(site), &[OperandKind::Site], "a `Site` operand", place)?;
+        let (ty, sign) = (Type::Flag, Sign::Unsigned);
+        Ok(Typed { kind: Kind::Full(site), ty, sign, leaves: false, is_loose: false, place })
+    }
+
     /// The site, if an argument of a call is one.
     pub(super) fn site_argument(&self, written: &Sexpr) -> Option<usize> {
         let Sexpr::Operand(name, place) = written else { return None };
@@ -143,8 +152,8 @@ impl Checker<'_> {
 /// The error for a site that stands where a value is wanted.
 pub(super) fn no_value<T>(name: &str, place: Place) -> Checked<T> {
     let message = format!(
-        "`${name}` is a site, no value: `(cached ${name} Case …)` looks at its cases, and `(carg ${name} ptr)` passes them to \
-         a function"
+        "`${name}` is a site, no value: `(cached ${name} Case …)` looks at its cases, `(full ${name})` says whether there is no room \
+         for more, and `(carg ${name} ptr)` passes them to a function"
     );
     fail(place, message)
 }

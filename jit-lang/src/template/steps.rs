@@ -130,6 +130,8 @@ pub enum StepArguments {
 pub enum SiteOffset {
     /// The number of cases.
     Count,
+    /// How many cases there may be.
+    Limit,
     /// A field of a case.
     Field {
         /// The number of the case.

@@ -377,6 +377,19 @@ fn an_input_that_is_read_behind_a_store_is_a_warning() {
     let sum = right("Sum! { s: Out<i64>, d: Out<i64>, a: In<i64> }", "(dov (set $s $a) (set $d (neg $a)))");
     let [warning] = &sum.warnings[..] else { panic!("{:?}", sum.warnings) };
     assert_eq!((warning.read, warning.stored), (2, 0));
+    // Behind a mark counts what was stored where control comes from.
+    let other = right(
+        "Other! { d: Out<i64>, a: In<i64> }",
+        "(dov (ifv (nz $a) (set $d 1) (branch (label other))) (branch (label end)) (mark other) (set $d (neg $a)) (mark end))",
+    );
+    assert_eq!(other.warnings, []);
+    let same = right(
+        "Same! { d: Out<i64>, e: Out<i64>, a: In<i64> }",
+        "(dov (ifv (nz $a) (set $e 5) (dov (set $e 1) (branch (label other)))) (set $d 2) (branch (label end))
+            (mark other) (set $d $a) (mark end))",
+    );
+    let [warning] = &same.warnings[..] else { panic!("{:?}", same.warnings) };
+    assert_eq!((warning.read, warning.stored), (2, 1));
 }
 
 #[test]

@@ -131,6 +131,10 @@ impl Writer<'_> {
                 let (case, name, ty) = (case(field.cached), self.kept.print(&field.field), rust(typed.ty));
                 quote!((#case.#name as #ty))
             }
+            Kind::Full(at) => {
+                let field = self.field(*at);
+                quote!(__sites::Cases::<'_, ()>::at(#field.address()).is_full())
+            }
             Kind::All(parts) => {
                 let parts = parts.iter().map(|part| self.expression(part));
                 quote!((#((#parts))&&*))

@@ -227,6 +227,7 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
 fn site_offset(offset: &SiteOffset, kept: &Kept) -> TokenStream {
     match offset {
         SiteOffset::Count => quote!(__sites::COUNT_OFFSET as u32),
+        SiteOffset::Limit => quote!(__sites::LIMIT_OFFSET as u32),
         SiteOffset::Field { number, case, field } => {
             let (number, case, field) = (*number as usize, kept.print(case), kept.print(field));
             quote! {

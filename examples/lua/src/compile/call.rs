@@ -70,15 +70,18 @@ impl Builder<'_> {
     }
 
     fn call_given(&mut self, dst: u32, callee: &Named, given: &Given) {
-        let (dst, function) = (dst.into(), callee.0.into());
+        let (dst, function, cache) = (dst.into(), callee.0.into(), Site::new());
         let op = match given {
-            Given::Many { call, has_more: false } => Op::Call { dst, call: *call },
+            Given::Many { call, has_more: false } => {
+                let (function, call) = (call.first.into(), *call);
+                Op::Call { dst, function, call, cache: Site::new() }
+            }
             Given::Many { call, has_more: true } => Op::CallWithResults { dst, call: *call },
             Given::Few(few) => match few[..] {
-                [] => Op::Call0 { dst, function },
-                [a] => Op::Call1 { dst, function, a: a.into() },
-                [a, b] => Op::Call2 { dst, function, a: a.into(), b: b.into() },
-                [a, b, c] => Op::Call3 { dst, function, a: a.into(), b: b.into(), c: c.into() },
+                [] => Op::Call0 { dst, function, cache },
+                [a] => Op::Call1 { dst, function, a: a.into(), cache },
+                [a, b] => Op::Call2 { dst, function, a: a.into(), b: b.into(), cache },
+                [a, b, c] => Op::Call3 { dst, function, a: a.into(), b: b.into(), c: c.into(), cache },
                 _ => unreachable!("there are at most three"),
             },
         };

@@ -27,6 +27,16 @@ pub(crate) struct FieldCase {
     pub epoch: u64,
 }
 
+/// What a call knows of a function that it has called: of all closures that are made from the same text.
+#[derive(Fields, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct CallCase {
+    /// What such closures have as their code.
+    pub identity: u64,
+    /// The address of the code that this call enters.
+    pub code: u64,
+}
+
 /// The heap has never been in this epoch.
 pub(crate) const NEVER: u64 = u64::MAX;
 
@@ -405,17 +415,20 @@ pub(crate) enum Op {
     Call0 {
         dst: Out<u64>,
         function: In<u64>,
+        cache: Site<CallCase, 2>,
     },
     Call1 {
         dst: Out<u64>,
         function: In<u64>,
         a: In<u64>,
+        cache: Site<CallCase, 2>,
     },
     Call2 {
         dst: Out<u64>,
         function: In<u64>,
         a: In<u64>,
         b: In<u64>,
+        cache: Site<CallCase, 2>,
     },
     Call3 {
         dst: Out<u64>,
@@ -423,11 +436,14 @@ pub(crate) enum Op {
         a: In<u64>,
         b: In<u64>,
         c: In<u64>,
+        cache: Site<CallCase, 2>,
     },
-    /// A call with any number of arguments: the function, and those.
+    /// A call with any number of arguments: the function, and those. The function is in the first of the registers.
     Call {
         dst: Out<u64>,
+        function: In<u64>,
         call: Regs,
+        cache: Site<CallCase, 2>,
     },
     /// As `Call`, with all results of the last call behind the other arguments.
     CallWithResults {

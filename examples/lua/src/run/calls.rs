@@ -4,10 +4,11 @@ use super::slow::values;
 use crate::object::function::{Closure, Native};
 use crate::object::heap::{Gc, Header, ObjectKind};
 use crate::object::value::{ABSENT, FUNCTION, Value};
+use crate::run::bytecode::CallCase;
 use crate::run::draft::CALLEE;
 use crate::run::error::{Attempt, Result};
 use crate::run::vm::{Failure, THROWN, Vm, pack_of};
-use azulejo::Frames;
+use azulejo::{Cases, Frames};
 use azulejo::prelude::*;
 
 /// A function of Rust: it gets the frames that wait for it and its arguments, and gives its first result. Of more than one, or none,
@@ -88,6 +89,33 @@ impl Vm {
 #[inline(always)]
 fn native_of(callee: Value) -> Option<Gc<Native>> {
     let object = callee.as_object::<Header>(FUNCTION).filter(|object| object.kind() == ObjectKind::Native)?;
+    // SAFETY: the object is one.
+    Some(unsafe { object.cast() })
+}
+
+/// Remembers the code of a closure that is called with few arguments.
+pub(crate) fn learn_call(function: u64, cases: Cases<'_, CallCase>) {
+    learn(Value(function), cases, |closure| closure.code.get());
+}
+
+/// Remembers the code of a closure that is called with any number of arguments.
+pub(crate) fn learn_call_for_any(function: u64, cases: Cases<'_, CallCase>) {
+    learn(Value(function), cases, |closure| closure.definition.code);
+}
+
+/// Remembers the code of what is called. What is no closure is called by a slow path: where there are such functions, or many closures,
+/// nothing more is learned.
+fn learn(callee: Value, cases: Cases<'_, CallCase>, code: impl Fn(&Closure) -> u64) {
+    let Some(closure) = closure_of(callee) else { return cases.close() };
+    let case = CallCase { identity: closure.code.get(), code: code(&closure) };
+    if cases.iter().all(|known| known != case) {
+        cases.add(case);
+    }
+}
+
+/// The closure that a value is.
+fn closure_of(callee: Value) -> Option<Gc<Closure>> {
+    let object = callee.as_object::<Header>(FUNCTION).filter(|object| object.kind() == ObjectKind::Closure)?;
     // SAFETY: the object is one.
     Some(unsafe { object.cast() })
 }

@@ -2,7 +2,7 @@
 //!
 //! What is not quick is a function of Rust in `slow`. The rows read objects only where a check of their kind has succeeded.
 
-use super::bytecode::{ADDED, ADDED_OR_META, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META, Op};
+use super::bytecode::{ADDED, ADDED_OR_META, CallCase, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META, Op};
 use super::slow::*;
 use super::vm::Vm;
 use crate::object::function::{Closure, Definition, VarCell};
@@ -332,25 +332,35 @@ template! {
 
     // A function has code of its own for few arguments, which may be another than that for any number of them.
     macro ^code_for_any (,value) (load (addr (load (addr (unbox function ,value) &DEFINITION) u64) &CODE_FOR_ANY) u64)
-    macro ^call (,arguments ,natively)
-        (if (^is_closure $function) (invoke observes (^code $function) ,arguments u64) ,natively)
+    // A closure is called by what the call knows of it. What is none is called by Rust.
+    macro ^call (,learn ,code ,arguments ,natively) (letv: (($function $function)) (dov
+        (asv (($object function $function))
+            (cachedv $cache CallCase (eq (load (addr $object &CODE) u64) (case identity))
+                (set $dst (invoke observes (case code) ,arguments u64))
+                (branch (label slowly)))
+            (branch (label slowly)))
+        (branch (label done))
+        (mark slowly)
+        (slowv (dov
+            (when (notf (full $cache)) (callv ,learn (arglist (carg $function u64) (carg $cache ptr))))
+            (set $dst (if (^is_closure $function) (invoke observes (,code $function) ,arguments u64) ,natively))))
+        (mark done)))
     macro ^set_count (,count) (store (addr (tc) &RESULT_COUNT) ,count u32)
 
-    Op::Call0 => unsafe (^call (arglist $function) (call throws observes call0
+    Op::Call0! => unsafe (^call learn_call ^code (arglist $function) (call throws observes call0
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64))
-    Op::Call1 => unsafe (^call (arglist $function $a) (call throws observes call1
+    Op::Call1! => unsafe (^call learn_call ^code (arglist $function $a) (call throws observes call1
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64)) u64))
-    Op::Call2 => unsafe (^call (arglist $function $a $b) (call throws observes call2
+    Op::Call2! => unsafe (^call learn_call ^code (arglist $function $a $b) (call throws observes call2
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64))
-    Op::Call3 => unsafe (^call (arglist $function $a $b $c) (call throws observes call3
+    Op::Call3! => unsafe (^call learn_call ^code (arglist $function $a $b $c) (call throws observes call3
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64) (carg $c u64)) u64))
 
     macro ^first_of (,run) (load (window ,run) u64)
     macro ^natively_many (,callee) (call throws observes ,callee (arglist
         (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)
 
-    Op::Call => unsafe (let: (($function (^first_of $call)))
-        (if (^is_closure $function) (invoke observes (^code_for_any $function) (arglist $call) u64) (^natively_many call_many)))
+    Op::Call! => unsafe (^call learn_call_for_any ^code_for_any (arglist $call) (^natively_many call_many))
     macro ^gather (,run) (call gather (arglist (carg (tc) ptr) (carg (window ,run) ptr) (carg (length ,run) u64)) u64)
     macro ^gathered () (load (addr (tc) &ARGUMENTS) ptr)
     macro ^natively_gathered (,count) (call throws observes call_gathered

@@ -174,7 +174,7 @@ impl Operands for HoleOperands<'_> {
         let shown = cursor.add(Op::HOLE_ADDR, WORD, &[frame], self.holes.placeholder(shown) as u64);
         let newest = self.newest(cursor);
         let layout = self.hole(cursor, HoleSource::Layout, Range::Any);
-        let bytecode = self.hole(cursor, HoleSource::Here, Range::Signed);
+        let bytecode = self.hole(cursor, HoleSource::Here, Range::Positive);
         Some(ShowNodes { newest, shown, layout, bytecode })
     }
 
