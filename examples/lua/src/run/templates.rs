@@ -48,6 +48,10 @@ const TABLE_TAG: u64 = TABLE >> 48;
 
 template_macros! {
     values {
+        // What a table is: its shape, how many elements it has, and all else that only functions of Rust change. Then the values in objects:
+        // fields, elements, shared variables. Closures and strings stay as they are. The last is what the machine knows.
+        regions { shapes, lengths, headers, fields, elements, cells, machine }
+
         kinds u64 {
             number: f64 { is (ult $box &NIL) unbox (bitcast $box f64) box (bitcast $value u64) }
             string: ptr { is (eq (shr $box 48) &STRING_TAG) unbox (sub $box &STRING) box (add $value &STRING) }
@@ -60,20 +64,21 @@ template_macros! {
         }
 
         // Lets the collector work, if it is its turn. What has to stay is in VM registers.
-        macro ^collect () (when (unlikely (gt (load (addr (tc) &DEBT) i64) 0))
+        macro ^collect () (when (unlikely (gt (load machine (addr (tc) &DEBT) i64) 0))
             (callv throws observes collect (arglist (carg (tc) ptr) (carg (frames) ptr))))
 
         // Called when a value was stored in an object.
-        macro ^wrote (,object ,value) (when (unlikely (all (eq (load (addr ,object &COLOR) u8) &BLACK) (uge ,value &STRING)))
+        macro ^wrote (,object ,value) (when (unlikely (all (notf (is number ,value)) (uge ,value &STRING)
+                (eq (load headers (addr ,object &COLOR) u8) &BLACK)))
             (callv wrote (arglist (carg (tc) ptr) (carg ,object ptr) (carg ,value u64))))
 
-        macro ^is_closure (,value) (all (is function ,value) (likely (eq (load (unbox function ,value) u8) &CLOSURE)))
-        macro ^code (,value) (load (addr (unbox function ,value) &CODE) u64)
+        macro ^is_closure (,value) (all (is function ,value) (likely (eq (load headers (unbox function ,value) u8) &CLOSURE)))
+        macro ^code (,value) (load headers (addr (unbox function ,value) &CODE) u64)
 
         // What a function of Rust gives is nothing if it leaves the call of a metamethod to the bytecode.
-        macro ^method () (load (addr (tc) &METHOD) u64)
-        macro ^operand () (load (addr (tc) &OPERANDS) u64)
-        macro ^second_operand () (load (addr (tc) &SECOND_OPERAND) u64)
+        macro ^method () (load machine (addr (tc) &METHOD) u64)
+        macro ^operand () (load machine (addr (tc) &OPERANDS) u64)
+        macro ^second_operand () (load machine (addr (tc) &SECOND_OPERAND) u64)
         macro ^call_method (,a ,b) (let: (($method (^method)))
             (invoke observes (^code $method) (arglist $method ,a ,b) u64))
         macro ^or_method (,given ,a ,b) (let: (($given ,given))
@@ -100,15 +105,15 @@ template! {
     Op::Move       => (copy $a)
     Op::Keep       => (discard $a)
     Op::GetUpvalue => unsafe (^upvalue)
-    Op::GetSharedUpvalue => unsafe (load (addr (unbox cell (^upvalue)) &CELL_VALUE) u64)
+    Op::GetSharedUpvalue => unsafe (load cells (addr (unbox cell (^upvalue)) &CELL_VALUE) u64)
     Op::SetSharedUpvalue => unsafe (letv: (($cell (unbox cell (^upvalue))))
-        (dov (store (addr $cell &CELL_VALUE) $value u64) (^wrote $cell $value)))
+        (dov (store cells (addr $cell &CELL_VALUE) $value u64) (^wrote $cell $value)))
     Op::NewCell! => unsafe (dov
         (set $dst (box cell (call new_cell (arglist (carg (tc) ptr) (carg $value u64)) ptr)))
         (^collect))
-    Op::GetCell => unsafe (load (addr (unbox cell $cell) &CELL_VALUE) u64)
+    Op::GetCell => unsafe (load cells (addr (unbox cell $cell) &CELL_VALUE) u64)
     Op::SetCell => unsafe (letv: (($of (unbox cell $cell)))
-        (dov (store (addr $of &CELL_VALUE) $value u64) (^wrote $of $value)))
+        (dov (store cells (addr $of &CELL_VALUE) $value u64) (^wrote $of $value)))
 
     Op::Add           => unsafe (^binary add &ADD)
     Op::Subtract      => unsafe (^binary sub &SUBTRACT)
@@ -187,12 +192,12 @@ template! {
     macro ^count (,len) (box number (stof (ucast ,len i64) f64))
     macro ^length_slowly () (slow (call throws observes length
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $a u64)) u64))
-    macro ^is_length (,table ,len) (all (zr (load (addr ,table &HASH) u64))
-        (any (zr ,len) (ne (load (idx (load (addr ,table &ARRAY) ptr) (sub ,len 1) 8) u64) &NIL)))
+    macro ^is_length (,table ,len) (all (zr (load headers (addr ,table &HASH) u64))
+        (any (zr ,len) (ne (load elements (idx (load headers (addr ,table &ARRAY) ptr) (sub ,len 1) 8) u64) &NIL)))
     Op::Length => unsafe (as (($of table $a))
-        (let: (($len (ucast (load (addr $of &ARRAY_LEN) u32) u64)))
+        (let: (($len (ucast (load lengths (addr $of &ARRAY_LEN) u32) u64)))
             (if (^is_length $of $len) (^count $len) (^length_slowly)))
-        (as (($a string)) (^count (load (addr $a &LEN) u32)) (^length_slowly)))
+        (as (($a string)) (^count (load headers (addr $a &LEN) u32)) (^length_slowly)))
     Op::Concat! => unsafe (dov
         (set $dst (^or_method (call throws observes concat
             (arglist (carg (tc) ptr) (carg (frames) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64)
@@ -204,9 +209,9 @@ template! {
 template! {
     use values;
 
-    macro ^is_of (,table) (eq (load (addr ,table &SHAPE) u64) (case shape))
-    macro ^slot (,table) (add (load (addr ,table &SLOTS) u64) (ucast (case offset) u64))
-    macro ^is_current () (eq (load (addr (tc) &EPOCH) u64) (case epoch))
+    macro ^is_of (,table) (eq (load shapes (addr ,table &SHAPE) u64) (case shape))
+    macro ^slot (,table) (add (load headers (addr ,table &SLOTS) u64) (ucast (case offset) u64))
+    macro ^is_current () (eq (load machine (addr (tc) &EPOCH) u64) (case epoch))
     // What a slow path gives; or it leaves the call of a metamethod, which is behind the others.
     macro ^unless_method (,given ,way) (letv: (($given ,given)) (dov (when (eq $given &ABSENT) ,way) (set $dst $given)))
     macro ^unless_setter (,given ,way) (when (eq ,given &ABSENT) ,way)
@@ -216,7 +221,7 @@ template! {
     // A method of a string is a field of the table in which all strings look.
     macro ^get_of_string (,object ,way) (ifv (is string ,object)
         (cachedv $strings FieldCase (^is_current)
-            (set $dst (load (^slot (case other)) u64))
+            (set $dst (load fields (^slot (case other)) u64))
             (slowv (set $dst (call throws observes get_of_string (arglist
                 (carg (tc) ptr) (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $strings ptr)) u64))))
         ,way)
@@ -225,11 +230,11 @@ template! {
     macro ^get (,object ,otherwise) (dov
         (asv (($of table ,object))
             (cachedv $cache FieldCase (^is_of $of)
-                (ifv (eq (case kind) &OWN) (set $dst (load (^slot $of) u64))
+                (ifv (eq (case kind) &OWN) (set $dst (load fields (^slot $of) u64))
                     (ifv (eq (case kind) &INHERITED)
-                        (ifv (^is_current) (^found (load (^slot (case other)) u64) (branch (label slowly))) (branch (label slowly)))
+                        (ifv (^is_current) (^found (load fields (^slot (case other)) u64) (branch (label slowly))) (branch (label slowly)))
                         (ifv (eq (case kind) &OWN_OR_META)
-                            (letv: (($found (load (^slot $of) u64)))
+                            (letv: (($found (load fields (^slot $of) u64)))
                                 (ifv (any (ne $found &NIL) (^is_current)) (set $dst $found) (branch (label slowly))))
                             (ifv (any (eq (case kind) &NOWHERE) (^is_current)) (set $dst &NIL) (branch (label slowly))))))
                 (branch (label slowly)))
@@ -243,7 +248,7 @@ template! {
         (mark done))
     macro ^set_slowly (,object ,way) (slowv (^unless_setter (call throws observes set_field (arglist (carg (tc) ptr)
         (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $value u64) (carg $cache ptr)) u64) ,way))
-    macro ^store (,table) (dov (store (^slot ,table) $value u64) (^wrote ,table $value))
+    macro ^store (,table) (dov (store fields (^slot ,table) $value u64) (^wrote ,table $value))
     macro ^set_method () (letv: (($method (^method)))
         (discard (invoke observes (^code $method) (arglist $method (^operand) $key $value) u64)))
     macro ^set (,object) (dov
@@ -251,11 +256,11 @@ template! {
             (cachedv $cache FieldCase (^is_of $of)
                 (ifv (eq (case kind) &OWN) (^store $of)
                     (ifv (any (eq (case kind) &ADDED) (all (eq (case kind) &ADDED_OR_META) (^is_current)))
-                        (ifv (all (ult (ucast (case offset) u64) (shl (ucast (load (addr $of &LEN) u32) u64) 3))
-                                (zr (and (load (addr $of &FLAGS) u16) &PROTOTYPE_FLAG)))
-                            (dov (^store $of) (store (addr $of &SHAPE) (case other) u64))
+                        (ifv (all (ult (ucast (case offset) u64) (shl (ucast (load headers (addr $of &LEN) u32) u64) 3))
+                                (zr (and (load headers (addr $of &FLAGS) u16) &PROTOTYPE_FLAG)))
+                            (dov (^store $of) (store shapes (addr $of &SHAPE) (case other) u64))
                             (branch (label slowly)))
-                        (ifv (all (eq (case kind) &OWN_OR_META) (any (ne (load (^slot $of) u64) &NIL) (^is_current)))
+                        (ifv (all (eq (case kind) &OWN_OR_META) (any (ne (load fields (^slot $of) u64) &NIL) (^is_current)))
                             (^store $of)
                             (branch (label slowly)))))
                 (branch (label slowly)))
@@ -267,7 +272,7 @@ template! {
         (mark method)
         (^set_method)
         (mark done))
-    macro ^globals () (load (addr (unbox function $closure) &ENVIRONMENT) ptr)
+    macro ^globals () (load headers (addr (unbox function $closure) &ENVIRONMENT) ptr)
 
     Op::GetField!  => unsafe (letv: (($object $object)) (^get $object ^otherwise))
     Op::GetMethod! => unsafe (letv: (($object $object)) (^get $object ^get_of_string))
@@ -279,8 +284,8 @@ template! {
     Op::GetIndex! => unsafe (letv: (($object $object) ($key $key)) (dov
         (asv (($of table $object) ($number number $key))
             (letv: (($at (^integer $number)))
-                (ifv (all (eq (stof (add $at 1) f64) $number) (ult $at (ucast (load (addr $of &ARRAY_LEN) u32) u64)))
-                    (^found (load (idx (load (addr $of &ARRAY) ptr) $at 8) u64) (branch (label slowly)))
+                (ifv (all (eq (stof (add $at 1) f64) $number) (ult $at (ucast (load lengths (addr $of &ARRAY_LEN) u32) u64)))
+                    (^found (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64) (branch (label slowly)))
                     (branch (label slowly))))
             (branch (label slowly)))
         (branch (label done))
@@ -291,17 +296,17 @@ template! {
         (mark method)
         (^get_method)
         (mark done)))
-    macro ^put (,of ,at) (dov (store (idx (load (addr ,of &ARRAY) ptr) ,at 8) $value u64) (^wrote ,of $value))
+    macro ^put (,of ,at) (dov (store elements (idx (load headers (addr ,of &ARRAY) ptr) ,at 8) $value u64) (^wrote ,of $value))
     // A new element behind the last one, if there is room, and none behind it in the hash part.
-    macro ^may_append (,of ,at ,len) (all (eq ,at ,len) (ult ,len (ucast (load (addr ,of &ARRAY_CAPACITY) u32) u64))
-        (zr (load (addr ,of &HASH) u64)) (ne $value &NIL))
+    macro ^may_append (,of ,at ,len) (all (eq ,at ,len) (ult ,len (ucast (load headers (addr ,of &ARRAY_CAPACITY) u32) u64))
+        (zr (load headers (addr ,of &HASH) u64)) (ne $value &NIL))
     Op::SetIndex => unsafe (dov
         (asv (($of table $object) ($number number $key))
-            (letv: (($at (^integer $number)) ($len (ucast (load (addr $of &ARRAY_LEN) u32) u64)))
-                (ifv (all (eq (stof (add $at 1) f64) $number) (zr (load (addr $of &METATABLE) u64)))
+            (letv: (($at (^integer $number)) ($len (ucast (load lengths (addr $of &ARRAY_LEN) u32) u64)))
+                (ifv (all (eq (stof (add $at 1) f64) $number) (zr (load headers (addr $of &METATABLE) u64)))
                     (ifv (ult $at $len) (^put $of $at)
                         (ifv (^may_append $of $at $len)
-                            (dov (store (addr $of &ARRAY_LEN) (ucast (add $len 1) u32) u32) (^put $of $at))
+                            (dov (store lengths (addr $of &ARRAY_LEN) (ucast (add $len 1) u32) u32) (^put $of $at))
                             (branch (label slowly))))
                     (branch (label slowly))))
             (branch (label slowly)))
@@ -331,11 +336,11 @@ template! {
     use values;
 
     // A function has code of its own for few arguments, which may be another than that for any number of them.
-    macro ^code_for_any (,value) (load (addr (load (addr (unbox function ,value) &DEFINITION) u64) &CODE_FOR_ANY) u64)
+    macro ^code_for_any (,value) (load headers (addr (load headers (addr (unbox function ,value) &DEFINITION) u64) &CODE_FOR_ANY) u64)
     // A closure is called by what the call knows of it. What is none is called by Rust.
     macro ^call (,learn ,code ,arguments ,natively) (letv: (($function $function)) (dov
         (asv (($object function $function))
-            (cachedv $cache CallCase (eq (load (addr $object &CODE) u64) (case identity))
+            (cachedv $cache CallCase (eq (load headers (addr $object &CODE) u64) (case identity))
                 (set $dst (invoke observes (case code) ,arguments u64))
                 (branch (label slowly)))
             (branch (label slowly)))
@@ -345,7 +350,7 @@ template! {
             (when (notf (full $cache)) (callv ,learn (arglist (carg $function u64) (carg $cache ptr))))
             (set $dst (if (^is_closure $function) (invoke observes (,code $function) ,arguments u64) ,natively))))
         (mark done)))
-    macro ^set_count (,count) (store (addr (tc) &RESULT_COUNT) ,count u32)
+    macro ^set_count (,count) (store machine (addr (tc) &RESULT_COUNT) ,count u32)
 
     Op::Call0! => unsafe (^call learn_call ^code (arglist $function) (call throws observes call0
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64))
@@ -362,10 +367,10 @@ template! {
 
     Op::Call! => unsafe (^call learn_call_for_any ^code_for_any (arglist $call) (^natively_many call_many))
     macro ^gather (,run) (call gather (arglist (carg (tc) ptr) (carg (window ,run) ptr) (carg (length ,run) u64)) u64)
-    macro ^gathered () (load (addr (tc) &ARGUMENTS) ptr)
+    macro ^gathered () (load machine (addr (tc) &ARGUMENTS) ptr)
     macro ^natively_gathered (,count) (call throws observes call_gathered
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,count u64)) u64)
-    macro ^has_one () (eq (load (addr (tc) &RESULT_COUNT) u32) 1)
+    macro ^has_one () (eq (load machine (addr (tc) &RESULT_COUNT) u32) 1)
     Op::CallWithResults => unsafe (let: (($function (^first_of $call)))
         (if (all (^has_one) (^is_closure $function)) (invoke observes (^code_for_any $function) (arglist $call) u64)
             (let: (($n (^gather $call)))
@@ -401,11 +406,11 @@ template! {
     Op::ReturnResults => unsafe (return (call put_more_results
         (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
     Op::ReturnGiven => (return $a)
-    Op::ForEachIndex! => unsafe (when (eq $function (load (addr (tc) &EACH_INDEX) u64))
+    Op::ForEachIndex! => unsafe (when (eq $function (load machine (addr (tc) &EACH_INDEX) u64))
         (asv (($of table $state) ($before number $control))
             (letv: (($at (ftos_least $before i64)))
-                (when (all (eq (stof $at f64) $before) (ult $at (ucast (load (addr $of &ARRAY_LEN) u32) u64)))
-                    (letv: (($element (load (idx (load (addr $of &ARRAY) ptr) $at 8) u64)))
+                (when (all (eq (stof $at f64) $before) (ult $at (ucast (load lengths (addr $of &ARRAY_LEN) u32) u64)))
+                    (letv: (($element (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64)))
                         (when (ne $element &NIL)
                             (letv: (($next (box number (stof (add $at 1) f64))))
                                 (dov (set $control $next) (set $index $next) (set $value $element) (branch $to)))))))
