@@ -158,13 +158,14 @@ impl Checker<'_> {
 
     pub(super) fn call(&mut self, word: &str, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let (mut abi, mut effect) = (None, Effect::Memory);
-        let mut throws = None;
+        let (mut throws, mut is_tentative) = (None, false);
         let mut rest = rest;
         while let Some((first, others)) = rest.split_first() {
             match (first, first.word()) {
                 (_, Some("pure")) => effect = Effect::Pure,
                 (_, Some("observes")) => effect = Effect::Observes,
                 (_, Some("throws")) => throws = Some(first.place()),
+                (_, Some("tentative")) => is_tentative = true,
                 (Sexpr::Literal(stated, place), _) => {
                     let Some(known) = Abi::from_name(text(stated).trim_matches('"')) else {
                         let known = Abi::ALL.map(|known| format!("\"{}\"", known.name())).join(", ");
@@ -211,7 +212,8 @@ impl Checker<'_> {
         };
         let is_native = matches!((&callee, abi), (Callee::Path(_), None));
         let (passed, kinds) = self.passed(args, effect, is_native)?;
-        self.has_effect |= effect != Effect::Pure;
+        // Where an opcode runs again from its start, what is tentative has done nothing.
+        self.has_effect |= effect != Effect::Pure && !is_tentative;
         let (ty, sign) = ret.map_or((Type::Void, Sign::Unsigned), |scalar| (scalar.ty(), Sign::of(scalar)));
         let returns = if is_flag { Some(Passing::Bool) } else { ret.map(Passing::Scalar) };
         let given = std::iter::zip(&passed, kinds).map(|((arg, _), passing)| Argument {

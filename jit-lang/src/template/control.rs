@@ -442,7 +442,7 @@ fn mark(step: &Sexpr) -> Checked<Option<(&Name, Place)>> {
 fn names_label(step: &Sexpr, name: &Name) -> bool {
     let Sexpr::List(items, _) = step else { return false };
     let is_its = match &items[..] {
-        [head, Sexpr::Word(_, label, _)] => head.word() == Some("label") && label.text == name.text,
+        [head, Sexpr::Word(_, label, _)] => head.word() == Some("label") && label == name,
         _ => false,
     };
     is_its || items.iter().any(|item| names_label(item, name))

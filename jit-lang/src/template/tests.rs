@@ -371,6 +371,26 @@ fn access_to_what_is_in_a_box_may_fault() {
 }
 
 #[test]
+fn a_mark_of_a_macro_is_none_of_its_caller() {
+    // A jump back would repeat what stands before the slow path; this one leads to the caller's mark of that name.
+    let row = "(dov (^tries (branch (label other))) (branch (label end)) (mark other) (slowv f (arglist)) (mark end))
+        macro ^tries (,way) (dov
+            (when (nz $a) (dov (set $d 1) (branch (label done)))) (when (lt $b 5) (branch (label other)))
+            (branch (label done)) (mark other) ,way (mark done))";
+    right("Try! { d: Out<i64>, a: In<i64>, b: In<i64> }", row);
+}
+
+#[test]
+fn a_tentative_call_stands_before_a_slow_path() {
+    let row = |tentative: &str| {
+        format!("(let: (($x (call {tentative} f (arglist) i64))) (if (nz $x) $x (slow g (arglist) i64)))")
+    };
+    right("Try { d: Out<i64> }", &row("tentative"));
+    let error = compiled("Try { d: Out<i64> }", &row("")).expect_err("the call would be done again");
+    assert!(error.message.starts_with("a slow path stands before all effects"), "{}", error.message);
+}
+
+#[test]
 fn an_input_that_is_read_behind_a_store_is_a_warning() {
     let swap = right("Swap! { a: InOut<i64>, b: InOut<i64> }", "(dov (set $a $b) (set $b $a))");
     assert!(swap.warnings.is_empty(), "what was stored to the operand itself is meant");
@@ -433,7 +453,7 @@ fn steps_use_what_is_there() {
 }
 
 /// What is put into rows.
-const WORDS: [&str; 59] = [
+const WORDS: [&str; 60] = [
     "(",
     ")",
     "$a",
@@ -467,6 +487,7 @@ const WORDS: [&str; 59] = [
     "within",
     "slow",
     "throws",
+    "tentative",
     "try",
     "tryv",
     "(trap_code)",

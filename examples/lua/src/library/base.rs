@@ -300,10 +300,7 @@ fn next(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 
 fn rawequal(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let (a, b) = (any(vm, frames, args, 0)?, any(vm, frames, args, 1)?);
-    Ok(Value::bool(match (a.as_number(), b.as_number()) {
-        (Some(a), Some(b)) => a == b,
-        _ => a == b,
-    }))
+    Ok(Value::bool(a.is_raw_equal(b)))
 }
 
 fn rawget(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
@@ -345,7 +342,7 @@ fn tonumber(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 
 fn type_of(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let value = any(vm, frames, args, 0)?;
-    Ok(vm.text(value.type_of().name()))
+    Ok(Value::string(vm.names.types[value.type_of() as usize]))
 }
 
 fn unpack(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {

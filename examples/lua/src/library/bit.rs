@@ -29,7 +29,7 @@ pub(super) fn open(vm: &mut Vm) {
 }
 
 /// The lowest 32 bits of the nearest integer: adding this moves them to the end of the number's bits.
-fn bits_of(number: f64) -> u32 {
+pub(super) fn bits_of(number: f64) -> u32 {
     const MAGIC: f64 = 6755399441055744.0;
     (number + MAGIC).to_bits() as u32
 }

@@ -16,6 +16,7 @@ mod io;
 mod math;
 mod os;
 mod package;
+mod quick;
 mod search;
 mod sort;
 mod string;
@@ -65,6 +66,7 @@ impl Vm {
         table::open(self);
         math::open(self);
         bit::open(self);
+        quick::open(self);
     }
 }
 

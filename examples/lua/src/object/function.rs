@@ -59,6 +59,17 @@ pub struct Native {
     pub(crate) name: &'static str,
     /// What `getfenv` gives.
     pub(crate) environment: Cell<Gc<Table>>,
+    /// By the number of arguments: the quick functions for it.
+    quick: Cell<[Option<Quick>; 3]>,
+}
+
+/// A function for a few arguments of the right types, which bytecode calls without frames.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Quick {
+    /// Its address, if it is not one of those that templates compute. It takes the machine and the arguments.
+    pub(crate) address: u64,
+    /// What it is to calls: see [`CallCase::kind`](crate::run::bytecode::CallCase::kind).
+    pub(crate) kind: u32,
 }
 
 /// A variable that closures share.
@@ -118,6 +129,20 @@ impl Closure {
         marker.object(self.environment.get().header());
         marker.object(self.definition.header());
         size_of::<Self>() + trace_all(self.upvalues(), marker)
+    }
+}
+
+impl Native {
+    /// Adds a quick function for so many arguments.
+    pub(crate) fn add_quick(&self, arguments: usize, quick: Quick) {
+        let mut all = self.quick.get();
+        all[arguments - 1] = Some(quick);
+        self.quick.set(all);
+    }
+
+    /// The quick function for so many arguments, if there is one.
+    pub(crate) fn quick(&self, arguments: usize) -> Option<Quick> {
+        self.quick.get().get(arguments.checked_sub(1)?).copied()?
     }
 }
 
@@ -270,6 +295,7 @@ impl Heap {
             function,
             name,
             environment,
+            quick: Cell::default(),
         })
     }
 

@@ -62,6 +62,19 @@ pub enum Type {
 }
 
 impl Type {
+    /// All types, in order.
+    pub const ALL: [Type; 9] = [
+        Type::Nil,
+        Type::Boolean,
+        Type::Number,
+        Type::String,
+        Type::Table,
+        Type::Function,
+        Type::Userdata,
+        Type::LightUserdata,
+        Type::Thread,
+    ];
+
     /// What `type` calls it.
     pub fn name(self) -> &'static str {
         match self {
@@ -91,6 +104,14 @@ impl Value {
     pub fn number(value: f64) -> Value {
         let bits = value.to_bits();
         Value(if value.is_nan() { bits & 1 << 63 | 0x7ff8 << 48 } else { bits })
+    }
+
+    /// Whether two values are equal without a look at metatables: numbers by their value, all else by identity.
+    pub fn is_raw_equal(self, other: Value) -> bool {
+        match (self.as_number(), other.as_number()) {
+            (Some(a), Some(b)) => a == b,
+            _ => self == other,
+        }
     }
 
     /// `true` or `false`.

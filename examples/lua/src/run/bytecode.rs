@@ -27,15 +27,28 @@ pub(crate) struct FieldCase {
     pub epoch: u64,
 }
 
-/// What a call knows of a function that it has called: of all closures that are made from the same text.
+/// What a call knows of a function that it has called: of all closures that are made from the same text, or of a function of the library.
 #[derive(Fields, Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub(crate) struct CallCase {
-    /// What such closures have as their code.
+    /// What such closures have as their code, and a function of Rust as its address.
     pub identity: u64,
     /// The address of the code that this call enters.
     pub code: u64,
+    /// One of [`CLOSURE`] to [`SQUARE_ROOT`].
+    pub kind: u32,
 }
+
+/// It is bytecode.
+pub(crate) const CLOSURE: u32 = 0;
+/// It is a quick function of the library, which only computes.
+pub(crate) const COMPUTES: u32 = 1;
+/// It is one that makes objects.
+pub(crate) const ALLOCATES: u32 = 2;
+/// It is `math.floor`, of one number.
+pub(crate) const FLOOR: u32 = 3;
+/// It is `math.sqrt`.
+pub(crate) const SQUARE_ROOT: u32 = 4;
 
 /// The heap has never been in this epoch.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -415,20 +428,20 @@ pub(crate) enum Op {
     Call0 {
         dst: Out<u64>,
         function: In<u64>,
-        cache: Site<CallCase, 2>,
+        cache: Site<CallCase, 1>,
     },
     Call1 {
         dst: Out<u64>,
         function: In<u64>,
         a: In<u64>,
-        cache: Site<CallCase, 2>,
+        cache: Site<CallCase, 1>,
     },
     Call2 {
         dst: Out<u64>,
         function: In<u64>,
         a: In<u64>,
         b: In<u64>,
-        cache: Site<CallCase, 2>,
+        cache: Site<CallCase, 1>,
     },
     Call3 {
         dst: Out<u64>,
@@ -436,14 +449,14 @@ pub(crate) enum Op {
         a: In<u64>,
         b: In<u64>,
         c: In<u64>,
-        cache: Site<CallCase, 2>,
+        cache: Site<CallCase, 1>,
     },
     /// A call with any number of arguments: the function, and those. The function is in the first of the registers.
     Call {
         dst: Out<u64>,
         function: In<u64>,
         call: Regs,
-        cache: Site<CallCase, 2>,
+        cache: Site<CallCase, 1>,
     },
     /// As `Call`, with all results of the last call behind the other arguments.
     CallWithResults {

@@ -1,15 +1,15 @@
 //! Calls of all that is no function of Lua, results, and what protects calls.
 
 use super::slow::values;
-use crate::object::function::{Closure, Native};
+use crate::object::function::{Closure, Native, Quick};
 use crate::object::heap::{Gc, Header, ObjectKind};
 use crate::object::value::{ABSENT, FUNCTION, Value};
-use crate::run::bytecode::CallCase;
+use crate::run::bytecode::{CLOSURE, CallCase};
 use crate::run::draft::CALLEE;
 use crate::run::error::{Attempt, Result};
 use crate::run::vm::{Failure, THROWN, Vm, pack_of};
-use azulejo::{Cases, Frames};
 use azulejo::prelude::*;
+use azulejo::{Cases, Frames};
 
 /// A function of Rust: it gets the frames that wait for it and its arguments, and gives its first result. Of more than one, or none,
 /// [`Vm::give`] says so.
@@ -93,29 +93,44 @@ fn native_of(callee: Value) -> Option<Gc<Native>> {
     Some(unsafe { object.cast() })
 }
 
-/// Remembers the code of a closure that is called with few arguments.
-pub(crate) fn learn_call(function: u64, cases: Cases<'_, CallCase>) {
-    learn(Value(function), cases, |closure| closure.code.get());
+/// Remembers what is called with so many arguments, if they are few.
+pub(crate) fn learn_call(function: u64, arguments: u32, cases: Cases<'_, CallCase>) {
+    let function = Value(function);
+    learn(
+        cases,
+        case_of_closure(function, |closure| closure.code.get()).or_else(|| quick(function, arguments)),
+    );
 }
 
-/// Remembers the code of a closure that is called with any number of arguments.
-pub(crate) fn learn_call_for_any(function: u64, cases: Cases<'_, CallCase>) {
-    learn(Value(function), cases, |closure| closure.definition.code);
+/// Remembers what is called with any number of arguments.
+pub(crate) fn learn_call_for_any(function: u64, _: u32, cases: Cases<'_, CallCase>) {
+    learn(cases, case_of_closure(Value(function), |closure| closure.definition.code));
 }
 
-/// Remembers the code of what is called. What is no closure is called by a slow path: where there are such functions, or many closures,
-/// nothing more is learned.
-fn learn(callee: Value, cases: Cases<'_, CallCase>, code: impl Fn(&Closure) -> u64) {
-    let Some(closure) = closure_of(callee) else { return cases.close() };
-    let case = CallCase { identity: closure.code.get(), code: code(&closure) };
-    if cases.iter().all(|known| known != case) {
-        cases.add(case);
+/// Remembers what is called, if that is anything. All else is called by a slow path: nothing more is learned then, nor where a case does not
+/// help.
+fn learn(cases: Cases<'_, CallCase>, case: Option<CallCase>) {
+    match case.filter(|case| cases.iter().all(|known| known != *case)) {
+        Some(case) => _ = cases.add(case),
+        None => cases.close(),
     }
+}
+
+fn case_of_closure(callee: Value, code: impl Fn(&Closure) -> u64) -> Option<CallCase> {
+    let closure = closure_of(callee)?;
+    Some(CallCase { identity: closure.code.get(), code: code(&closure), kind: CLOSURE })
+}
+
+fn quick(callee: Value, arguments: u32) -> Option<CallCase> {
+    let native = native_of(callee)?;
+    let Quick { address, kind } = native.quick(arguments as usize)?;
+    Some(CallCase { identity: native.function, code: address, kind })
 }
 
 /// The closure that a value is.
 fn closure_of(callee: Value) -> Option<Gc<Closure>> {
-    let object = callee.as_object::<Header>(FUNCTION).filter(|object| object.kind() == ObjectKind::Closure)?;
+    let object =
+        callee.as_object::<Header>(FUNCTION).filter(|object| object.kind() == ObjectKind::Closure)?;
     // SAFETY: the object is one.
     Some(unsafe { object.cast() })
 }

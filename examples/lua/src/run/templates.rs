@@ -2,7 +2,10 @@
 //!
 //! What is not quick is a function of Rust in `slow`. The rows read objects only where a check of their kind has succeeded.
 
-use super::bytecode::{ADDED, ADDED_OR_META, CallCase, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META, Op};
+use super::bytecode::{
+    ADDED, ADDED_OR_META, ALLOCATES, CLOSURE as OF_CLOSURE, CallCase, FLOOR, FieldCase, INHERITED, NOWHERE,
+    OWN, OWN_OR_META, Op,
+};
 use super::slow::*;
 use super::vm::Vm;
 use crate::object::function::{Closure, Definition, VarCell};
@@ -337,35 +340,64 @@ template! {
 
     // A function has code of its own for few arguments, which may be another than that for any number of them.
     macro ^code_for_any (,value) (load headers (addr (load headers (addr (unbox function ,value) &DEFINITION) u64) &CODE_FOR_ANY) u64)
-    // A closure is called by what the call knows of it. What is none is called by Rust.
-    macro ^call (,learn ,code ,arguments ,natively) (letv: (($function $function)) (dov
+    // A closure is called by what the call knows of it, and so is a quick function of the library. All else is called by Rust.
+    macro ^call (,learn ,count ,code ,arguments ,quick ,natively) (letv: (($function $function)) (dov
         (asv (($object function $function))
             (cachedv $cache CallCase (eq (load headers (addr $object &CODE) u64) (case identity))
-                (set $dst (invoke observes (case code) ,arguments u64))
+                (ifv (eq (case kind) &OF_CLOSURE) (set $dst (invoke observes (case code) ,arguments u64)) (,quick (branch (label slowly))))
                 (branch (label slowly)))
             (branch (label slowly)))
         (branch (label done))
         (mark slowly)
         (slowv (dov
-            (when (notf (full $cache)) (callv ,learn (arglist (carg $function u64) (carg $cache ptr))))
+            (when (notf (full $cache))
+                (callv ,learn (arglist (carg $function u64) (carg (const ,count u32) u32) (carg $cache ptr))))
             (set $dst (if (^is_closure $function) (invoke observes (,code $function) ,arguments u64) ,natively))))
         (mark done)))
+    // If the collector is to work, the call goes the way on which it does.
+    macro ^is_quick (,given ,way) (dov
+        (when (all (eq (case kind) &ALLOCATES) (unlikely (gt (load machine (addr (tc) &DEBT) i64) 0))) (branch (label other)))
+        (letv: (($given ,given)) (when (likely (ne $given &ABSENT)) (dov (set $dst $given) (branch (label end)))))
+        (mark other)
+        ,way
+        (mark end))
+    macro ^no_quick (,way) ,way
+    macro ^of_number (,operator ,done ,way)
+        (asv (($x number $a)) (dov (set $dst (box number (,operator $x))) (^set_count 1) ,done) ,way)
+    macro ^quick1 (,way) (dov
+        (ifv (ule (case kind) &ALLOCATES)
+            (dov
+                (^is_quick (call tentative "C-unwind" (case code) (arglist (carg (tc) ptr) (carg $a u64)) u64)
+                    (branch (label other)))
+                (branch (label end)))
+            (ifv (eq (case kind) &FLOOR)
+                (^of_number floor (branch (label end)) (branch (label other)))
+                (^of_number sqrt (branch (label end)) (branch (label other)))))
+        (mark other)
+        ,way
+        (mark end))
+    macro ^quick2 (,way) (^is_quick
+        (call tentative "C-unwind" (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64) ,way)
+    macro ^quick3 (,way) (^is_quick
+        (call tentative "C-unwind" (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64) ,way)
+
+    Op::Call0! => unsafe (^call learn_call 0 ^code (arglist $function) ^no_quick
+        (call throws observes call0 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64))
+    Op::Call1! => unsafe (^call learn_call 1 ^code (arglist $function $a) ^quick1
+        (call throws observes call1 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64)) u64))
+    Op::Call2! => unsafe (^call learn_call 2 ^code (arglist $function $a $b) ^quick2
+        (call throws observes call2
+            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64))
+    Op::Call3! => unsafe (^call learn_call 3 ^code (arglist $function $a $b $c) ^quick3
+        (call throws observes call3
+            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64) (carg $c u64)) u64))
+
     macro ^set_count (,count) (store machine (addr (tc) &RESULT_COUNT) ,count u32)
-
-    Op::Call0! => unsafe (^call learn_call ^code (arglist $function) (call throws observes call0
-        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64))
-    Op::Call1! => unsafe (^call learn_call ^code (arglist $function $a) (call throws observes call1
-        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64)) u64))
-    Op::Call2! => unsafe (^call learn_call ^code (arglist $function $a $b) (call throws observes call2
-        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64))
-    Op::Call3! => unsafe (^call learn_call ^code (arglist $function $a $b $c) (call throws observes call3
-        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64) (carg $c u64)) u64))
-
     macro ^first_of (,run) (load (window ,run) u64)
     macro ^natively_many (,callee) (call throws observes ,callee (arglist
         (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)
 
-    Op::Call! => unsafe (^call learn_call_for_any ^code_for_any (arglist $call) (^natively_many call_many))
+    Op::Call! => unsafe (^call learn_call_for_any 0 ^code_for_any (arglist $call) ^no_quick (^natively_many call_many))
     macro ^gather (,run) (call gather (arglist (carg (tc) ptr) (carg (window ,run) ptr) (carg (length ,run) u64)) u64)
     macro ^gathered () (load machine (addr (tc) &ARGUMENTS) ptr)
     macro ^natively_gathered (,count) (call throws observes call_gathered

@@ -6,7 +6,7 @@ use crate::object::heap::{Gc, Header, Heap};
 use crate::object::string::{MAX_LEN, Str};
 use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
-use crate::object::value::{ABSENT, FUNCTION, NIL, USERDATA, Value};
+use crate::object::value::{ABSENT, FUNCTION, NIL, Type, USERDATA, Value};
 use crate::run::bytecode::Op;
 use crate::run::clocks::Clocks;
 use crate::run::error::{Ending, Thrown};
@@ -120,6 +120,8 @@ pub(crate) struct Names {
     pub(crate) to_string: Gc<Str>,
     /// The metamethods of operators, in the order of [`crate::run::slow`]'s numbers.
     pub(crate) operators: [Gc<Str>; 12],
+    /// The names of types, in the order of [`Type::ALL`].
+    pub(crate) types: [Gc<Str>; Type::ALL.len()],
 }
 
 /// What is known of a function that was defined.
@@ -199,6 +201,7 @@ impl Vm {
                 "__len", "__concat",
             ]
             .map(&mut name),
+            types: Type::ALL.map(|ty| name(ty.name())),
         };
         let globals = heap.table(Room::default());
         let engine = Rc::new(settings.engine());

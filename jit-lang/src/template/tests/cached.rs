@@ -118,6 +118,26 @@ fn what_is_learned_on_slow_paths_only_is_known() {
 }
 
 #[test]
+fn a_site_says_whether_it_is_full() {
+    let row = "(if (full $cache) 1 (slow get (arglist (carg $cache ptr)) u64))";
+    let get = right(GET, row).template;
+    check(&get, 4);
+    let offsets: Vec<_> = get
+        .steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::SiteValue { operand: 3, offset, ty: Type::I32, .. } => {
+                Some(matches!(offset, SiteOffset::Limit))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(offsets, [false, true], "its count is compared with its limit");
+    let Err(error) = compiled(GET, "(if (full $t) 1 2)") else { panic!("`$t` is no site") };
+    assert!(error.message.starts_with("expected a `Site` operand"), "{}", error.message);
+}
+
+#[test]
 fn mistakes_about_sites_are_told() {
     let cases = [
         ("(cached $t Field (eq $shape (case shape)) $t 1)", "$t Field", "expected a `Site` operand"),

@@ -1,0 +1,232 @@
+//! Quick functions: what functions of the library do with a few arguments of the right types. Templates call them as they call C, and
+//! show no frames to them; so the optimizer keeps what it knows across such a call.
+//!
+//! In: arguments, as many as the function is called with. Out: the first result, or [`ABSENT`], if the arguments are others than it
+//! takes. Then the function of the library is called as any other is: it converts them, or fails.
+//!
+//! **Invariant:** a quick function that gives [`ABSENT`] has changed nothing. None fails, calls back, or lets the collector work.
+
+use super::bit::bits_of;
+use crate::object::function::{Native, Quick};
+use crate::object::heap::{Gc, ObjectKind};
+use crate::object::value::{FUNCTION, Value};
+use crate::run::bytecode::{ALLOCATES, COMPUTES, FLOOR, SQUARE_ROOT};
+use crate::run::vm::Vm;
+use crate::strings::transform;
+
+type One = extern "C-unwind" fn(&mut Vm, Value) -> Value;
+type Two = extern "C-unwind" fn(&mut Vm, Value, Value) -> Value;
+type Three = extern "C-unwind" fn(&mut Vm, Value, Value, Value) -> Value;
+
+/// A quick function, by how many arguments it takes.
+enum Form {
+    One(One),
+    Two(Two),
+    Three(Three),
+}
+
+/// A quick function of these arguments, which gives one result.
+macro_rules! quick {
+    ($form:ident, |$vm:pat_param $(, $argument:ident)*| $body:expr) => {{
+        extern "C-unwind" fn quick(vm: &mut Vm $(, $argument: Value)*) -> Value {
+            #[inline(always)]
+            fn compute($vm: &mut Vm $(, $argument: Value)*) -> Option<Value> {
+                $body
+            }
+            match compute(vm $(, $argument)*) {
+                Some(result) => {
+                    vm.n_results = 1;
+                    result
+                }
+                None => Value::ABSENT,
+            }
+        }
+        Form::$form(quick)
+    }};
+}
+
+/// A quick function from a number to a number.
+macro_rules! of_number {
+    ($function:expr) => {
+        quick!(One, |_, a| Some(Value::number($function(a.as_number()?))))
+    };
+}
+
+/// A quick function from two numbers to a number.
+macro_rules! of_numbers {
+    ($function:expr) => {
+        quick!(Two, |_, a, b| Some(Value::number($function(a.as_number()?, b.as_number()?))))
+    };
+}
+
+/// A quick function from the bits of two numbers to bits.
+macro_rules! of_bits {
+    ($function:expr) => {
+        of_numbers!(|a, b| of_result($function(bits_of(a), bits_of(b))))
+    };
+}
+
+fn of_result(bits: u32) -> f64 {
+    f64::from(bits as i32)
+}
+
+/// What templates compute themselves, and how calls know it.
+const IN_TEMPLATES: &[(&str, &str, u32)] = &[("math", "floor", FLOOR), ("math", "sqrt", SQUARE_ROOT)];
+
+/// What computes: library, name, function.
+const COMPUTING: &[(&str, &str, Form)] = &[
+    ("math", "abs", of_number!(f64::abs)),
+    ("math", "ceil", of_number!(f64::ceil)),
+    ("math", "cos", of_number!(f64::cos)),
+    ("math", "exp", of_number!(f64::exp)),
+    ("math", "log", of_number!(f64::ln)),
+    ("math", "sin", of_number!(f64::sin)),
+    ("math", "atan2", of_numbers!(f64::atan2)),
+    ("math", "fmod", of_numbers!(|a: f64, b: f64| a % b)),
+    ("math", "max", of_numbers!(|a, b| if b > a { b } else { a })),
+    ("math", "min", of_numbers!(|a, b| if b < a { b } else { a })),
+    ("math", "pow", of_numbers!(f64::powf)),
+    ("bit", "bnot", of_number!(|a| of_result(!bits_of(a)))),
+    ("bit", "tobit", of_number!(|a| of_result(bits_of(a)))),
+    ("bit", "arshift", of_bits!(|a, count| (a as i32 >> (count & 31)) as u32)),
+    ("bit", "band", of_bits!(|a, b| a & b)),
+    ("bit", "bor", of_bits!(|a, b| a | b)),
+    ("bit", "bxor", of_bits!(|a, b| a ^ b)),
+    ("bit", "lshift", of_bits!(|a: u32, count| a << (count & 31))),
+    ("bit", "rol", of_bits!(u32::rotate_left)),
+    ("bit", "ror", of_bits!(u32::rotate_right)),
+    ("bit", "rshift", of_bits!(|a: u32, count| a >> (count & 31))),
+    ("string", "byte", quick!(One, |_, text| byte_at(text, 1))),
+    ("string", "byte", quick!(Two, |_, text, at| byte_at(text, at.as_integer()?))),
+    ("string", "len", quick!(One, |_, text| Some(Value::number(text.as_string()?.len() as f64)))),
+    ("_G", "assert", quick!(One, |_, value| value.is_true().then_some(value))),
+    ("_G", "rawequal", quick!(Two, |_, a, b| Some(Value::bool(a.is_raw_equal(b))))),
+    ("_G", "rawget", quick!(Two, |_, table, key| Some(table.as_table()?.get(key)))),
+    ("_G", "tonumber", quick!(One, |_, value| Some(Vm::to_number(value).map_or(Value::NIL, Value::number)))),
+    ("_G", "type", quick!(One, |vm, value| Some(Value::string(vm.names.types[value.type_of() as usize])))),
+];
+
+/// What makes objects, or may.
+const ALLOCATING: &[(&str, &str, Form)] = &[
+    ("string", "char", quick!(One, |vm, byte| character(vm, byte))),
+    ("string", "sub", quick!(Two, |vm, text, first| part(vm, text, first, -1))),
+    ("string", "sub", quick!(Three, |vm, text, first, last| part(vm, text, first, last.as_integer()?))),
+    ("table", "insert", Form::Two(insert)),
+];
+
+/// The byte at a position, if there is one.
+fn byte_at(text: Value, at: i64) -> Option<Value> {
+    let text = text.as_string()?;
+    let [byte] = text.bytes()[transform::byte_range(text.len(), at, None)] else { return None };
+    Some(Value::number(f64::from(byte)))
+}
+
+fn character(vm: &mut Vm, byte: Value) -> Option<Value> {
+    let byte = u8::try_from(byte.as_integer()?).ok()?;
+    Some(Value::string(vm.heap.string(&[byte])))
+}
+
+fn part(vm: &mut Vm, text: Value, first: Value, last: i64) -> Option<Value> {
+    let text = text.as_string()?;
+    let range = transform::sub_range(text.len(), first.as_integer()?, last);
+    let is_all = range.len() == text.len();
+    Some(Value::string(if is_all { text } else { vm.heap.string(&text.bytes()[range]) }))
+}
+
+/// Adds an element behind the last one; has no result.
+extern "C-unwind" fn insert(vm: &mut Vm, table: Value, value: Value) -> Value {
+    let Some(table) = table.as_table() else { return Value::ABSENT };
+    let end = i64::from(table.length()) + 1;
+    if vm.heap.set_integer(table, end, value).is_err() {
+        return Value::ABSENT;
+    }
+    vm.n_results = 0;
+    Value::NIL
+}
+
+/// Lets calls know the quick functions, when the library is there.
+pub(super) fn open(vm: &mut Vm) {
+    for (all, allocates) in [(COMPUTING, false), (ALLOCATING, true)] {
+        for (library, name, form) in all {
+            let (arguments, address) = match *form {
+                Form::One(function) => (1, function as usize),
+                Form::Two(function) => (2, function as usize),
+                Form::Three(function) => (3, function as usize),
+            };
+            let kind = if allocates { ALLOCATES } else { COMPUTES };
+            native(vm, library, name).add_quick(arguments, Quick { address: address as u64, kind });
+        }
+    }
+    for (library, name, kind) in IN_TEMPLATES {
+        native(vm, library, name).add_quick(1, Quick { address: 0, kind: *kind });
+    }
+}
+
+/// A function of the library.
+fn native(vm: &mut Vm, library: &str, name: &str) -> Gc<Native> {
+    let [library, name] = [library, name].map(|name| vm.heap.permanent_string(name.as_bytes()));
+    let table = vm.globals.get_string(library).as_table().expect("the library is open");
+    let function = table.get_string(name).as_object(FUNCTION).expect("it is a function of the library");
+    assert_eq!(table.get_string(name).object_kind(), Some(ObjectKind::Native), "it is written in Rust");
+    function
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::library::tests::{check, check_error};
+
+    /// Calls the function so often that calls know it, with arguments of the right types, and then with others.
+    fn mixed(call: &str, others: &str, expected: &str) {
+        let program = format!(
+            "local function f(...) local a, b, c = ... return {call} end
+            local results = {{}}
+            for _, args in ipairs({{ {others} }}) do
+                for _ = 1, 3 do results[#results + 1] = tostring(f(unpack(args, 1, 3))) end
+            end
+            return table.concat(results, ' ')"
+        );
+        check(&format!("(function() {program} end)()"), &format!("'{expected}'"));
+    }
+
+    #[test]
+    fn arguments_of_other_types_are_converted() {
+        mixed("math.floor(a)", "{ 1.5 }, { '2.5' }, { -0.5 }", "1 1 1 2 2 2 -1 -1 -1");
+        mixed(
+            "math.max(a, b)",
+            "{ 1, 2 }, { '7', 2 }, { 0/0, 1 }",
+            "2 2 2 7 7 7 nan nan nan".replace("nan", "-nan").as_str(),
+        );
+        mixed(
+            "string.sub(a, b, c)",
+            "{ 'abc', 2, 2 }, { 12345, '2', 4 }, { 'abc', 5, 9 }",
+            "b b b 234 234 234   ",
+        );
+        mixed("string.byte(a, b)", "{ 'abc', 2 }, { 'abc', -1 }, { 99, 1 }", "98 98 98 99 99 99 57 57 57");
+        mixed("bit.band(a, b)", "{ 7, 10 }, { -1, '255' }, { 2^32 + 5, 4 }", "2 2 2 255 255 255 4 4 4");
+        mixed(
+            "type(a)",
+            "{ 1 }, { 'x' }, { print }",
+            "number number number string string string function function function",
+        );
+    }
+
+    #[test]
+    fn results_are_counted() {
+        check("select('#', string.byte('abc', 9)), select('#', string.byte('abc', 2))", "0, 1");
+        check("(function(t) return select('#', table.insert(t, 5)), #t end)({})", "0, 1");
+        check("select('#', assert(1, 2, 3)), select('#', assert(1))", "3, 1");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_as_ever() {
+        check_error(
+            "for i = 1, 5 do math.floor(i < 5 and i or {}) end",
+            "bad argument #1 to 'floor' (number expected, got table)",
+        );
+        check_error(
+            "for i = 1, 5 do table.insert(i < 5 and {} or i, 1) end",
+            "bad argument #1 to 'insert' (table expected, got number)",
+        );
+        check_error("for i = 1, 5 do assert(i < 5) end", "assertion failed!");
+    }
+}
