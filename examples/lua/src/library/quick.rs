@@ -212,21 +212,27 @@ mod tests {
 
     #[test]
     fn results_are_counted() {
-        check("select('#', string.byte('abc', 9)), select('#', string.byte('abc', 2))", "0, 1");
-        check("(function(t) return select('#', table.insert(t, 5)), #t end)({})", "0, 1");
-        check("select('#', assert(1, 2, 3)), select('#', assert(1))", "3, 1");
+        check("select('#', string.byte('abc', 9)), select('#', string.byte('abc', 2))", "0 1");
+        check("(function(t) return select('#', table.insert(t, 5)), #t end)({})", "0 1");
+        check("select('#', assert(1, 2, 3)), select('#', assert(1))", "3 1");
     }
 
     #[test]
     fn what_is_wrong_is_told_as_ever() {
-        check_error(
+        let wrong = |body: &str, message: &str| check_error(&format!("(function() {body} end)()"), message);
+        wrong(
             "for i = 1, 5 do math.floor(i < 5 and i or {}) end",
             "bad argument #1 to 'floor' (number expected, got table)",
         );
-        check_error(
+        wrong(
             "for i = 1, 5 do table.insert(i < 5 and {} or i, 1) end",
             "bad argument #1 to 'insert' (table expected, got number)",
         );
-        check_error("for i = 1, 5 do assert(i < 5) end", "assertion failed!");
+        wrong(
+            "for i = 1, 5 do math.sqrt(i < 5 and i or nil) end",
+            "bad argument #1 to 'sqrt' (number expected, got nil)",
+        );
+        let not_at_a_line = "(function() for i = 1, 5 do assert(i < 5) end end)()";
+        assert_eq!(crate::library::tests::error_of(&format!("return {not_at_a_line}")), "assertion failed!");
     }
 }
