@@ -11,8 +11,8 @@ use super::native::Links;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites::SiteSnapshot;
 use azulejo_core::ir::template::{Step, Template};
-use azulejo_core::pass::build::{self, FunctionSource, KnownCallee, Linkage};
-use std::cell::OnceCell;
+use azulejo_core::pass::build::{self, FunctionSource, KnownCallee, Linkage, TemplateCalls};
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 /// How many functions are gathered for one compilation.
@@ -59,11 +59,13 @@ pub(super) struct Inlining {
     is_on: bool,
     /// For each opcode, whether its template calls functions of bytecode. Found out when the first function is compiled.
     callers: OnceCell<Box<[bool]>>,
+    /// What the templates say of their calls.
+    templates: RefCell<TemplateCalls>,
 }
 
 impl Inlining {
     pub(super) fn new(is_on: bool) -> Inlining {
-        Inlining { is_on, callers: OnceCell::new() }
+        Inlining { is_on, callers: OnceCell::new(), templates: RefCell::default() }
     }
 
     /// Whether some bytecode of a function calls functions that might be inlined.
@@ -116,7 +118,8 @@ impl<B: Bytecode> Engine<B> {
         found: &mut Vec<Gathered<B>>,
     ) {
         let mut links = self.links.borrow_mut();
-        let cells = build::callees(&body.source(0, links.functions(), sites));
+        let mut templates = self.inlining.templates.borrow_mut();
+        let cells = build::callees(&body.source(0, links.functions(), sites), &mut templates);
         for cell in cells {
             if found.len() == MOST || found.iter().any(|known| known.cell == cell) {
                 continue;
@@ -127,20 +130,20 @@ impl<B: Bytecode> Engine<B> {
             let Some(body) = callee.made_body() else { continue };
             let sites = body.snapshot();
             let source = body.source(0, links.functions(), sites.as_ref());
-            if self.may_inline(body, &source) {
+            if self.may_inline(body, &source, &mut templates) {
                 callee.inlined_in.borrow_mut().insert(caller.number());
                 found.push(Gathered { function: number, cell, body: body.clone(), sites });
             }
         }
     }
 
-    fn may_inline(&self, body: &Body<B>, source: &FunctionSource<'_>) -> bool {
+    fn may_inline(&self, body: &Body<B>, source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> bool {
         // The fault handler notes one function only.
         let fault_is_noted = || {
             self.trace.is_some() && body.ops().iter().any(|op| B::templates()[op.opcode()].guarded.is_some())
         };
         body.surplus() != Surplus::Packed
-            && build::may_be_inlined(source)
+            && build::may_be_inlined(source, templates)
             && !(self.guards && fault_is_noted())
     }
 

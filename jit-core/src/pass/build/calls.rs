@@ -4,6 +4,7 @@
 //! inlined function has to say where the caller goes on, and it can only say: at its next bytecode, with the result in a register. So
 //! the answer follows from the template alone.
 
+use super::FunctionSource;
 use crate::ir::bytecode::{OpcodeInfo, OperandKind};
 use crate::ir::graph::Effect;
 use crate::ir::template::{Arguments, BlockRef, Ref, Step, Template};
@@ -22,6 +23,68 @@ pub(super) struct CallSite {
     pub(super) result: Option<u8>,
     /// Which of the template's calls that show their frame it is, if it does.
     pub(super) shown: Option<u16>,
+}
+
+/// What the templates of one table say of their calls, each found out once.
+#[derive(Debug, Default)]
+pub struct TemplateCalls {
+    templates: (usize, usize),
+    of_opcode: Vec<Option<OpcodeCalls>>,
+}
+
+/// What a template says of its calls.
+#[derive(Debug)]
+pub(super) struct OpcodeCalls {
+    /// The calls that can be inlined.
+    pub(super) sites: Vec<CallSite>,
+    /// Whether it needs a frame in memory, or ends its function in a way that is not inlined, whatever is inlined.
+    is_refused: QuickAndSlow,
+    /// The steps at which it needs a frame unless they are calls that are inlined, and whether control comes there without the slow path.
+    framed: Vec<(usize, bool)>,
+}
+
+impl TemplateCalls {
+    /// What the template of an opcode says.
+    pub(super) fn of(&mut self, source: &FunctionSource<'_>, opcode: usize) -> &OpcodeCalls {
+        let templates = (source.templates.as_ptr() as usize, source.templates.len());
+        if self.templates != templates {
+            self.templates = templates;
+            self.of_opcode.clear();
+            self.of_opcode.resize_with(templates.1, || None);
+        }
+        let find = || OpcodeCalls::of(source.templates[opcode], &source.opcodes[opcode]);
+        self.of_opcode[opcode].get_or_insert_with(find)
+    }
+}
+
+impl OpcodeCalls {
+    fn of(template: &Template, opcode: &OpcodeInfo) -> OpcodeCalls {
+        let is_written = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut);
+        let mut is_refused = QuickAndSlow { quick: is_written, slow: false };
+        let mut framed = Vec::new();
+        each_step(template, |number, step, quick| match step {
+            Step::Window { .. } | Step::Tail { .. } | Step::Frames => {
+                let part = if quick { &mut is_refused.quick } else { &mut is_refused.slow };
+                *part = true;
+            }
+            Step::Show { .. } => framed.push((number + 1, quick)),
+            step if observes(step) => framed.push((number, quick)),
+            _ => {}
+        });
+        OpcodeCalls { sites: call_sites(template, opcode), is_refused, framed }
+    }
+
+    /// Whether a bytecode needs a frame in memory, or ends its function in a way that is not inlined, beside what these of its calls need,
+    /// which are inlined.
+    pub(super) fn needs_frame(&self, lacks_slow_path: bool, is_inlined: impl Fn(usize) -> bool) -> bool {
+        let remains = |&(step, quick): &(usize, bool)| (quick || !lacks_slow_path) && !is_inlined(step);
+        self.is_refused.remains(lacks_slow_path) || self.framed.iter().any(remains)
+    }
+
+    /// The same, if all calls were inlined that can be.
+    pub(super) fn may_be_inlined(&self, lacks_slow_path: bool) -> bool {
+        !self.needs_frame(lacks_slow_path, |step| self.sites.iter().any(|site| site.step == step))
+    }
 }
 
 /// Where a template has a callee's number or address from.
@@ -94,24 +157,8 @@ fn observes(step: &Step) -> bool {
     )
 }
 
-/// Where a template needs a frame in memory, or ends its function in a way that is not inlined, beside what these calls need, which are
-/// inlined themselves.
-pub(super) fn refused(
-    template: &Template,
-    opcode: &OpcodeInfo,
-    is_inlined: impl Fn(usize) -> bool,
-) -> QuickAndSlow {
-    let is_written = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut);
-    let parts = parts_with(template, |number, step| match step {
-        Step::Window { .. } | Step::Tail { .. } | Step::Frames => true,
-        Step::Show { .. } => !is_inlined(number + 1),
-        step => observes(step) && !is_inlined(number),
-    });
-    QuickAndSlow { quick: parts.quick || is_written, ..parts }
-}
-
 /// The calls of a template that can be inlined.
-pub(super) fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSite> {
+fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSite> {
     let mut sites = Vec::new();
     let has_calls = template.steps.iter().any(|step| matches!(step, Step::Invoke { .. }));
     // Registers that other code may write at any time are read again behind the template, and none is left in the middle of it.

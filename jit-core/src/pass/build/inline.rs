@@ -9,7 +9,7 @@
 //! deeper it is, and no function is inlined in itself more than once. Whether a call that lets others see its frame is one that needs it is
 //! known when the functions that it calls have been tried: if it is not inlined, its function is taken out again.
 
-use super::calls::{CallSite, CalleeAt, call_sites, refused};
+use super::calls::{CallSite, CalleeAt, TemplateCalls};
 use super::decode::name_stack_slots;
 use super::invoke::MAX_ARGUMENTS;
 use super::{FunctionSource, Linkage};
@@ -49,14 +49,15 @@ impl fmt::Debug for KnownCallee<'_> {
 }
 
 /// The call cells of the functions that could be inlined in this one.
-pub fn callees(source: &FunctionSource<'_>) -> Vec<u64> {
+pub fn callees(source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> Vec<u64> {
     let mut cells = Vec::new();
     for at in (0..source.code.len()).filter(|at| source.depths.get(*at) != Some(&Shape::UNREACHED)) {
         let (opcode, raws) = source.code.get(at);
         let lacks_slow_path = lacks_slow_path(source, at);
-        let sites = call_sites(source.templates[opcode], &source.opcodes[opcode]);
+        let calls = templates.of(source, opcode);
         cells.extend(
-            sites
+            calls
+                .sites
                 .iter()
                 .filter_map(|site| cell_of(source, &source.functions, site.callee, &raws, lacks_slow_path)),
         );
@@ -67,8 +68,8 @@ pub fn callees(source: &FunctionSource<'_>) -> Vec<u64> {
 }
 
 /// Whether a function is small enough, and its bytecode such, that it might be inlined somewhere.
-pub fn may_be_inlined(source: &FunctionSource<'_>) -> bool {
-    source.code.len() <= LARGEST[0] && source.slots <= MOST_SLOTS && can_be_inlined(source)
+pub fn may_be_inlined(source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> bool {
+    source.code.len() <= LARGEST[0] && source.slots <= MOST_SLOTS && can_be_inlined(source, templates)
 }
 
 /// What is planned for one frame.
@@ -108,6 +109,7 @@ pub(super) struct InlinePlan {
     n_inlined: usize,
     /// By callee: the least depth at which it turned out to need a frame. It is not tried there again, nor deeper.
     refused_at: Vec<usize>,
+    templates: TemplateCalls,
 }
 
 /// How much of a plan there was before a frame was added.
@@ -198,11 +200,13 @@ impl InlinePlan {
     }
 
     /// Whether a bytecode needs a frame in memory, with the calls that are inlined there.
-    fn needs_frame(&self, owner: &FunctionSource<'_>, place: usize) -> bool {
+    fn needs_frame(&mut self, owner: &FunctionSource<'_>, place: usize) -> bool {
         let (opcode, _) = owner.code.get(self.inlining.places[place].1 as usize);
+        let mut templates = core::mem::take(&mut self.templates);
         let is_inlined = |step| self.call_of(place, step).is_some();
-        let bad = refused(owner.templates[opcode], &owner.opcodes[opcode], is_inlined);
-        bad.remains(self.lacks_slow_path[place])
+        let needs = templates.of(owner, opcode).needs_frame(self.lacks_slow_path[place], is_inlined);
+        self.templates = templates;
+        needs
     }
 
     fn before(&self) -> Before {
@@ -235,11 +239,11 @@ impl InlinePlan {
     fn add_calls(&mut self, source: &FunctionSource<'_>, owner: &FunctionSource<'_>, place: usize) {
         let (frame, at) = self.inlining.places[place];
         let (opcode, mut raws) = owner.code.get(at as usize);
-        let (template, info) = (owner.templates[opcode], &owner.opcodes[opcode]);
-        let sites = call_sites(template, info);
-        if sites.is_empty() {
+        let info = &owner.opcodes[opcode];
+        if self.templates.of(owner, opcode).sites.is_empty() {
             return;
         }
+        let sites = self.templates.of(owner, opcode).sites.clone();
         if let Some(&depth) = owner.depths.get(at as usize) {
             name_stack_slots(owner, depth, info.operands, &mut raws[..info.operands.len()]);
         }
@@ -289,7 +293,7 @@ impl InlinePlan {
 
     /// The callee of a call, by its number in the list, if the call is to be inlined.
     fn choose(
-        &self,
+        &mut self,
         source: &FunctionSource<'_>,
         owner: &FunctionSource<'_>,
         place: usize,
@@ -315,7 +319,8 @@ impl InlinePlan {
             && self.n_inlined + callee.code.len() <= MOST
             && self.slots + callee.slots <= source.slots + MOST_SLOTS;
         let takes = given <= callee.most_arguments() as usize || callee.drops_surplus;
-        (is_small && takes && given <= MAX_ARGUMENTS && can_be_inlined(callee)).then_some(number)
+        let fits = is_small && takes && given <= MAX_ARGUMENTS;
+        (fits && can_be_inlined(callee, &mut self.templates)).then_some(number)
     }
 
     /// Whether nothing is inlined.
@@ -464,16 +469,13 @@ impl InlinePlan {
 }
 
 /// Whether no template of a function needs a frame in memory, but for calls that might be inlined themselves.
-fn can_be_inlined(source: &FunctionSource<'_>) -> bool {
+fn can_be_inlined(source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> bool {
     (0..source.code.len()).all(|at| {
         let (opcode, raws) = source.code.get(at);
         let info = &source.opcodes[opcode];
         let is_long = core::iter::zip(info.operands, raws)
             .any(|(info, raw)| info.kind == OperandKind::Regs && run_of(raw).len() > MAX_ARGUMENTS);
-        let template = source.templates[opcode];
-        let sites = call_sites(template, info);
-        let bad = refused(template, info, |step| sites.iter().any(|site| site.step == step));
-        !is_long && !bad.remains(lacks_slow_path(source, at))
+        !is_long && templates.of(source, opcode).may_be_inlined(lacks_slow_path(source, at))
     })
 }
 

@@ -49,6 +49,7 @@ mod stencil;
 mod values;
 
 pub use call_entry::CallEntry;
+pub use calls::TemplateCalls;
 pub use inline::{KnownCallee, callees, may_be_inlined};
 pub use interpreted::{InterpretRequest, interpreted};
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS, PendingPlace};
