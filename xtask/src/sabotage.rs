@@ -2,7 +2,7 @@
 //!
 //! In: `xtask/sabotage.txt`, a list of damages. Out: for each the check that noticed it, and the time it took. All work happens
 //! in a copy of the repository in the target folder. A damage counts as caught if a minute of fuzzing fails, crashes or hangs, or
-//! if a test fails. Tests that the list names for a damage are run first. A damage whose text no longer matches the file, or that
+//! if a test fails or, while the compiler builds, a test does not. Tests that the list names for a damage are run first. A damage whose text no longer matches the file, or that
 //! does not build, is an error in the list.
 
 use std::fs;
@@ -21,6 +21,9 @@ const PROGRAMS: u64 = 1000;
 
 /// The command that builds the fuzzer.
 const FUZZER: &str = "build --quiet -p azulejo-rig --bin fuzz";
+
+/// The command that builds the library, without its tests.
+const LIBRARY: &str = "build --quiet -p azulejo";
 
 /// The tests to run if the fuzzer found nothing: after a few seconds those that build fast, after a minute the rest.
 const TESTS: [&str; 2] = [
@@ -195,9 +198,12 @@ impl Bench {
 
     fn look(&self, noticed_by: Option<&str>) -> Result<Option<String>, String> {
         if let Some(tests) = noticed_by {
-            self.build(&format!("test --quiet --no-run {tests}"))?;
+            if self.build(&format!("test --quiet --no-run {tests}")).is_err() {
+                self.build(LIBRARY)?;
+                return Ok(Some(format!("a test of `{tests}` does not build")));
+            }
             let start = Instant::now();
-            if self.fails(tests)? {
+            if self.failing(tests)?.is_some() {
                 let seconds = start.elapsed().as_secs_f32();
                 return Ok(Some(format!("a test of `{tests}` fails, after {seconds:.1} s")));
             }
@@ -209,17 +215,21 @@ impl Bench {
             if let Some(how) = self.fuzz(&["--seconds", &seconds.to_string()])? {
                 return Ok(Some(after(format!("the fuzzer {how}"))));
             }
-            if self.fails(&format!("{packages} --tests"))? {
-                return Ok(Some(after("a test fails".into())));
+            if let Some(which) = self.failing(&format!("{packages} --tests"))? {
+                return Ok(Some(after(format!("a test fails ({which})"))));
             }
         }
         Ok(None)
     }
 
-    /// Runs tests. Returns whether one fails.
-    fn fails(&self, tests: &str) -> Result<bool, String> {
-        let status = self.cargo(&format!("test --quiet {tests}")).status();
-        Ok(!status.map_err(|error| format!("cannot run cargo: {error}"))?.success())
+    /// Runs tests. Returns which one fails, if one does: as cargo names it, so that the list can.
+    fn failing(&self, tests: &str) -> Result<Option<String>, String> {
+        let output = self.cargo(&format!("test --quiet {tests}")).stderr(Stdio::piped()).output();
+        let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let named =
+            said.lines().find_map(|line| Some(line.split_once("to rerun pass `")?.1.trim_end_matches('`')));
+        Ok((!output.status.success()).then(|| named.unwrap_or("cargo says no more").to_string()))
     }
 
     /// Runs the fuzzer. Returns how it fails, if it does.

@@ -291,3 +291,26 @@ fn a_page_shows_how_a_function_is_compiled() {
         )
     );
 }
+
+/// Where a compiler cannot make what a bytecode means, the function runs in a slower tier, and nobody notices but here.
+#[test]
+fn all_that_programs_use_can_be_compiled() {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/hot");
+    let mut compiled = 0;
+    for tier in ["baseline", "optimizer"] {
+        for program in fs::read_dir(&programs).expect("there are programs") {
+            let program = program.expect("it can be read").path();
+            let mut command = Command::new(env!("CARGO_BIN_EXE_azulejo-lua"));
+            let output = command.args(["--stats", "--tier", tier]).arg(&program).output().expect("it runs");
+            let said = text(&output.stderr);
+            let is_counted = |line: &&str| line.starts_with("baseline ") || line.starts_with("optimizer");
+            for line in said.lines().filter(is_counted) {
+                let columns: Vec<&str> = line.split_whitespace().collect();
+                let [.., made, failed, _, _, _] = columns[..] else { panic!("{line}") };
+                assert_eq!(failed, "0", "{} in {tier}: {said}", program.display());
+                compiled += made.parse::<u32>().expect("it is a number");
+            }
+        }
+    }
+    assert!(compiled > 100 || cfg!(not(target_arch = "x86_64")), "{compiled} functions were compiled");
+}

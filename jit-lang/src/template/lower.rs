@@ -3,8 +3,8 @@
 //! In: a [`Typed`] tree. Out: a [`Template`]. Values are numbered in the order in which steps yield them,
 //! blocks in the order in which they are created. Block 0 is the entry.
 
-use super::ast::{Arguments, Cached, Call, Callee, CaseField, Constant, Invoke, Kind, Operand, Typed};
-use super::steps::{self, Access, Code, FormulaTerm, Imm, SiteOffset, Step, Template};
+use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Operand, Typed};
+use super::steps::{self, Access, Code, FormulaTerm, Imm, Step, Template};
 use crate::token::Token;
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::ir::template::{Likelihood, Resume};
@@ -46,7 +46,7 @@ pub(super) fn formula(body: &Typed) -> Vec<FormulaTerm> {
 }
 
 pub(super) struct Lowering<'a> {
-    operands: &'a [Operand],
+    pub(super) operands: &'a [Operand],
     /// Whether the accesses of `(within …)` may fault, so that their flags are not computed.
     faults: bool,
     has_within: bool,
@@ -54,16 +54,16 @@ pub(super) struct Lowering<'a> {
     n_values: u16,
     n_blocks: u16,
     /// Whether there are too many values or blocks.
-    is_too_long: bool,
+    pub(super) is_too_long: bool,
     /// Whether the current point is reachable.
     pub(super) open: bool,
     pub(super) variables: HashMap<usize, u16>,
     /// The block of each mark, by the number of its sequence and the number of the mark.
     marks: HashMap<(usize, usize), u16>,
     /// The case for which each enclosing `cached` is being lowered.
-    cases: HashMap<usize, u16>,
+    pub(super) cases: HashMap<usize, u16>,
     /// The sites that get cases outside of slow paths, too.
-    taught_anywhere: &'a [usize],
+    pub(super) taught_anywhere: &'a [usize],
 }
 
 /// Whether a flag can be expressed by branches only.
@@ -160,7 +160,7 @@ impl Lowering<'_> {
     }
 
     /// Branches to one of two blocks on a flag. `all` and `any` short-circuit.
-    fn decide(&mut self, flag: &Typed, then: u16, otherwise: u16, likelihood: Likelihood) {
+    pub(super) fn decide(&mut self, flag: &Typed, then: u16, otherwise: u16, likelihood: Likelihood) {
         match &flag.kind {
             Kind::Not(inner) => self.decide(inner, otherwise, then, likelihood.of_opposite()),
             Kind::Likely(inner, true) => self.decide(inner, then, otherwise, Likelihood::Likely),
@@ -467,67 +467,6 @@ impl Lowering<'_> {
                 self.value(arm)
             }
         }
-    }
-
-    /// Emits what is done for each case of a site in turn, and what otherwise. `arm` emits it, and what follows.
-    fn each_case(&mut self, cached: &Cached, mut arm: impl FnMut(&mut Self, &Typed)) {
-        let none = self.block();
-        for number in 0..self.operands[cached.site].capacity {
-            let (is_there, holds, next) = (self.block(), self.block(), self.block());
-            let ty = Type::I32;
-            let count = self.site_value(cached.site, SiteOffset::Count, ty);
-            let number_here = self.constant(ty, Imm::Known(number as i64));
-            let of = Sig { from: ty, ty: Type::Flag };
-            let flag = self.node(Op::UGT, of, &[count, number_here], Imm::Known(0));
-            self.branch(flag, is_there, none, Likelihood::Even);
-            self.start(is_there, &[], false);
-            self.cases.insert(cached.number, number);
-            let likelihood = if number == 0 { Likelihood::FirstCase } else { Likelihood::Even };
-            self.decide(&cached.condition, holds, next, likelihood);
-            self.start(holds, &[], false);
-            arm(self, &cached.body);
-            self.start(next, &[], false);
-            if self.is_too_long {
-                return;
-            }
-        }
-        self.jump(none, &[]);
-        self.start(none, &[], false);
-        arm(self, &cached.otherwise);
-    }
-
-    /// Emits the value for a case of a site, or for none.
-    fn choose_case(&mut self, cached: &Cached, of: Type) -> u16 {
-        let (join, mut joined) = (self.block(), false);
-        self.each_case(cached, |lowering, arm| {
-            let value = lowering.value(arm);
-            if lowering.open {
-                joined = true;
-                let args: &[u16] = if of.is_value() { &[value] } else { &[] };
-                lowering.jump(join, args);
-            }
-        });
-        let params: &[Type] = if of.is_value() { &[of] } else { &[] };
-        if joined { self.start(join, params, false) } else { 0 }
-    }
-
-    /// The value of a field of the case at hand.
-    fn case_field(&mut self, CaseField { cached, site, case, field }: &CaseField, ty: Type) -> u16 {
-        let (number, case, field) = (self.cases[cached], case.clone(), field.clone());
-        self.site_value(*site, SiteOffset::Field { number, case, field }, ty)
-    }
-
-    /// Whether a site has no room for another case.
-    fn is_full(&mut self, site: usize) -> u16 {
-        let ty = Type::I32;
-        let count = self.site_value(site, SiteOffset::Count, ty);
-        let limit = self.site_value(site, SiteOffset::Limit, ty);
-        self.node(Op::EQ, Sig { from: ty, ty: Type::Flag }, &[count, limit], Imm::Known(0))
-    }
-
-    fn site_value(&mut self, operand: usize, offset: SiteOffset, ty: Type) -> u16 {
-        let learns_slowly = !self.taught_anywhere.contains(&operand);
-        self.yields(Step::SiteValue { operand, offset, ty, learns_slowly })
     }
 
     /// Emits a call. Returns the number of its result, if it has one. If failures are caught, the next number is that of the trap's

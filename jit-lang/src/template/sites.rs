@@ -1,19 +1,22 @@
 //! Sites: `cached`, which looks at the cases of a site, `case`, a field of the case at hand, `full`, whether there is room for more, and
 //! sites as arguments of calls.
 //!
-//! In: the words after the form's name. Out: a [`Typed`] tree, or an error. The condition and the body stand in the tree once. They are
-//! lowered once for each case that the site has room for.
+//! In: the words after the form's name. Out: a [`Typed`] tree, or an error; and from that the steps. The condition and the body stand in the
+//! tree once. They are lowered once for each case that the site has room for.
 
 use super::ast::{Cached, CaseField, Kind, Typed};
 use super::check::{Checked, Checker, fail, wrong_count};
 use super::control::one_of;
+use super::lower::Lowering;
 use super::signs::Sign;
+use super::steps::{Imm, SiteOffset, Step};
 use crate::place::Place;
 use crate::sexpr::Sexpr;
 use crate::token::{Token, text};
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::ir::graph::Effect;
-use azulejo_core::vocab::{Scalar, Type};
+use azulejo_core::ir::template::Likelihood;
+use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 
 /// The words of these forms.
 pub(super) const FORMS: [&str; 4] = ["cached", "cachedv", "case", "full"];
@@ -146,6 +149,73 @@ impl Checker<'_> {
         }
         let (ty, sign) = (Type::I64, Sign::Unsigned);
         Ok(Typed { kind: Kind::Site(at), ty, sign, leaves: false, is_loose: false, place })
+    }
+}
+
+impl Lowering<'_> {
+    /// Emits what is done for each case of a site in turn, and what otherwise. `arm` emits it, and what follows.
+    pub(super) fn each_case(&mut self, cached: &Cached, mut arm: impl FnMut(&mut Self, &Typed)) {
+        let none = self.block();
+        for number in 0..self.operands[cached.site].capacity {
+            let (is_there, holds, next) = (self.block(), self.block(), self.block());
+            let ty = Type::I32;
+            let count = self.site_value(cached.site, SiteOffset::Count, ty);
+            let number_here = self.constant(ty, Imm::Known(number as i64));
+            let of = Sig { from: ty, ty: Type::Flag };
+            let flag = self.node(Op::UGT, of, &[count, number_here], Imm::Known(0));
+            self.branch(flag, is_there, none, Likelihood::Even);
+            self.start(is_there, &[], false);
+            self.cases.insert(cached.number, number);
+            let likelihood = if number == 0 { Likelihood::FirstCase } else { Likelihood::Even };
+            self.decide(&cached.condition, holds, next, likelihood);
+            self.start(holds, &[], false);
+            arm(self, &cached.body);
+            self.start(next, &[], false);
+            if self.is_too_long {
+                return;
+            }
+        }
+        self.jump(none, &[]);
+        self.start(none, &[], false);
+        arm(self, &cached.otherwise);
+    }
+
+    /// Emits the value for a case of a site, or for none.
+    pub(super) fn choose_case(&mut self, cached: &Cached, of: Type) -> u16 {
+        let (join, mut joined) = (self.block(), false);
+        self.each_case(cached, |lowering, arm| {
+            let value = lowering.value(arm);
+            if lowering.open {
+                joined = true;
+                let args: &[u16] = if of.is_value() { &[value] } else { &[] };
+                lowering.jump(join, args);
+            }
+        });
+        let params: &[Type] = if of.is_value() { &[of] } else { &[] };
+        if joined { self.start(join, params, false) } else { 0 }
+    }
+
+    /// The value of a field of the case at hand.
+    pub(super) fn case_field(
+        &mut self,
+        CaseField { cached, site, case, field }: &CaseField,
+        ty: Type,
+    ) -> u16 {
+        let (number, case, field) = (self.cases[cached], case.clone(), field.clone());
+        self.site_value(*site, SiteOffset::Field { number, case, field }, ty)
+    }
+
+    /// Whether a site has no room for another case.
+    pub(super) fn is_full(&mut self, site: usize) -> u16 {
+        let ty = Type::I32;
+        let count = self.site_value(site, SiteOffset::Count, ty);
+        let limit = self.site_value(site, SiteOffset::Limit, ty);
+        self.node(Op::EQ, Sig { from: ty, ty: Type::Flag }, &[count, limit], Imm::Known(0))
+    }
+
+    fn site_value(&mut self, operand: usize, offset: SiteOffset, ty: Type) -> u16 {
+        let learns_slowly = !self.taught_anywhere.contains(&operand);
+        self.yields(Step::SiteValue { operand, offset, ty, learns_slowly })
     }
 }
 

@@ -19,7 +19,7 @@ type Two = extern "C-unwind" fn(&mut Vm, Value, Value) -> Value;
 type Three = extern "C-unwind" fn(&mut Vm, Value, Value, Value) -> Value;
 
 /// A quick function, by how many arguments it takes.
-enum Form {
+enum Arity {
     One(One),
     Two(Two),
     Three(Three),
@@ -27,7 +27,7 @@ enum Form {
 
 /// A quick function of these arguments, which gives one result.
 macro_rules! quick {
-    ($form:ident, |$vm:pat_param $(, $argument:ident)*| $body:expr) => {{
+    ($arity:ident, |$vm:pat_param $(, $argument:ident)*| $body:expr) => {{
         extern "C-unwind" fn quick(vm: &mut Vm $(, $argument: Value)*) -> Value {
             #[inline(always)]
             fn compute($vm: &mut Vm $(, $argument: Value)*) -> Option<Value> {
@@ -41,7 +41,7 @@ macro_rules! quick {
                 None => Value::ABSENT,
             }
         }
-        Form::$form(quick)
+        Arity::$arity(quick)
     }};
 }
 
@@ -74,7 +74,7 @@ fn of_result(bits: u32) -> f64 {
 const IN_TEMPLATES: &[(&str, &str, u32)] = &[("math", "floor", FLOOR), ("math", "sqrt", SQUARE_ROOT)];
 
 /// What computes: library, name, function.
-const COMPUTING: &[(&str, &str, Form)] = &[
+const COMPUTING: &[(&str, &str, Arity)] = &[
     ("math", "abs", of_number!(f64::abs)),
     ("math", "ceil", of_number!(f64::ceil)),
     ("math", "cos", of_number!(f64::cos)),
@@ -107,11 +107,11 @@ const COMPUTING: &[(&str, &str, Form)] = &[
 ];
 
 /// What makes objects, or may.
-const ALLOCATING: &[(&str, &str, Form)] = &[
+const ALLOCATING: &[(&str, &str, Arity)] = &[
     ("string", "char", quick!(One, |vm, byte| character(vm, byte))),
     ("string", "sub", quick!(Two, |vm, text, first| part(vm, text, first, -1))),
     ("string", "sub", quick!(Three, |vm, text, first, last| part(vm, text, first, last.as_integer()?))),
-    ("table", "insert", Form::Two(insert)),
+    ("table", "insert", Arity::Two(insert)),
 ];
 
 /// The byte at a position, if there is one.
@@ -147,11 +147,11 @@ extern "C-unwind" fn insert(vm: &mut Vm, table: Value, value: Value) -> Value {
 /// Lets calls know the quick functions, when the library is there.
 pub(super) fn open(vm: &mut Vm) {
     for (all, allocates) in [(COMPUTING, false), (ALLOCATING, true)] {
-        for (library, name, form) in all {
-            let (arguments, address) = match *form {
-                Form::One(function) => (1, function as usize),
-                Form::Two(function) => (2, function as usize),
-                Form::Three(function) => (3, function as usize),
+        for (library, name, arity) in all {
+            let (arguments, address) = match *arity {
+                Arity::One(function) => (1, function as usize),
+                Arity::Two(function) => (2, function as usize),
+                Arity::Three(function) => (3, function as usize),
             };
             let kind = if allocates { ALLOCATES } else { COMPUTES };
             native(vm, library, name).add_quick(arguments, Quick { address: address as u64, kind });
