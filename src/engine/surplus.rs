@@ -8,7 +8,7 @@
 //! entries leave the surplus where the caller has put it.
 
 use super::code::Surplus;
-use super::function::Function;
+use super::function::{Function, FunctionId};
 use super::run::End;
 use super::tiers::Tier;
 use super::{Args, Engine};
@@ -100,7 +100,7 @@ impl<B: Bytecode> Engine<B> {
             Surplus::Dropped => all.truncate(most as usize),
             Surplus::Packed => {
                 let surplus = all.get(most as usize..).unwrap_or_default();
-                let packed = self.pack(function, context, surplus)?;
+                let packed = self.pack(FunctionId(function.number()), context, surplus)?;
                 all.resize(most as usize, body.missing());
                 all.push(packed);
             }
@@ -109,12 +109,14 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Makes the value of a surplus of arguments, with which a function is called.
+    #[inline]
     pub(super) fn pack(
         &self,
-        function: &Function<B>,
+        function: FunctionId,
         context: *mut B::Context,
         surplus: &[u64],
     ) -> Result<u64, Error> {
+        // It may set another one while it runs.
         let pack = self.packer.0.borrow().clone();
         let packed = match pack {
             // SAFETY: the context is the running call's, and nobody else has a reference to it while bytecode calls a
@@ -122,6 +124,7 @@ impl<B: Bytecode> Engine<B> {
             Some(pack) => pack(unsafe { &mut *context }, surplus),
             None => Err(Trap::BadCall),
         };
-        packed.map_err(|trap| self.failed(function, trap, 0))
+        packed
+            .map_err(|trap| self.running(function).map_or_else(|error| error, |it| self.failed(it, trap, 0)))
     }
 }

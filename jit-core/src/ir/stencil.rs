@@ -80,9 +80,7 @@ pub const fn placeholder(number: usize, range: Range, round: usize) -> i64 {
     match range {
         Range::Signed => low as i32 as i64,
         Range::Unsigned => low as i64,
-        Range::Positive => {
-            (low & 0x1fff_ffff | [0x2000_0000, 0x4000_0000, 0x6000_0000][round]) as i64
-        }
+        Range::Positive => (low & 0x1fff_ffff | [0x2000_0000, 0x4000_0000, 0x6000_0000][round]) as i64,
         Range::Any => {
             // The hole's number is repeated, so that any twelve consecutive bits contain it. The highest bits contain a part
             // of it, which differs by round.

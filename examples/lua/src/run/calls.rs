@@ -1,15 +1,16 @@
 //! Calls of all that is no function of Lua, results, and what protects calls.
 
 use super::slow::values;
-use crate::object::function::{Closure, Native};
+use crate::object::function::{Closure, Native, copy_values};
 use crate::object::heap::{Gc, Header, ObjectKind};
 use crate::object::value::{ABSENT, FUNCTION, Value};
 use crate::run::bytecode::CallCase;
 use crate::run::draft::CALLEE;
 use crate::run::error::{Attempt, Result};
 use crate::run::vm::{Failure, THROWN, Vm, pack_of};
-use azulejo::{Cases, Frames};
 use azulejo::prelude::*;
+use azulejo::{Cases, Frames};
+use std::mem::MaybeUninit;
 
 /// A function of Rust: it gets the frames that wait for it and its arguments, and gives its first result. Of more than one, or none,
 /// [`Vm::give`] says so.
@@ -115,7 +116,8 @@ fn learn(callee: Value, cases: Cases<'_, CallCase>, code: impl Fn(&Closure) -> u
 
 /// The closure that a value is.
 fn closure_of(callee: Value) -> Option<Gc<Closure>> {
-    let object = callee.as_object::<Header>(FUNCTION).filter(|object| object.kind() == ObjectKind::Closure)?;
+    let object =
+        callee.as_object::<Header>(FUNCTION).filter(|object| object.kind() == ObjectKind::Closure)?;
     // SAFETY: the object is one.
     Some(unsafe { object.cast() })
 }
@@ -154,13 +156,9 @@ pub(crate) unsafe fn gather(vm: &mut Vm, from: *const u64, count: u64) -> u64 {
 }
 
 pub(crate) fn call_gathered(vm: &mut Vm, frames: Frames<'_>, count: u64) -> Result<u64> {
-    // Some were results of the last call, and are in no register.
-    let kept = vm.roots.len();
+    // Some were results of the last call, and are in no register: the collector finds them where a function of Rust has its arguments.
     let all = ArgumentCopy::of(&vm.gathered[..count as usize]);
-    vm.roots.extend_from_slice(all.values());
-    let first = vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..]);
-    vm.roots.truncate(kept);
-    first
+    vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..])
 }
 
 /// So many values are copied to the machine's stack, and more to the heap.
@@ -168,7 +166,7 @@ const FEW: usize = 16;
 
 /// A copy of values.
 struct ArgumentCopy {
-    few: [Value; FEW],
+    few: [MaybeUninit<Value>; FEW],
     count: usize,
     /// Empty if there are few.
     many: Vec<Value>,
@@ -177,22 +175,29 @@ struct ArgumentCopy {
 impl ArgumentCopy {
     #[inline(always)]
     fn of(values: &[Value]) -> ArgumentCopy {
-        let mut copied = ArgumentCopy { few: [Value::NIL; FEW], count: values.len(), many: Vec::new() };
-        match copied.few.get_mut(..values.len()) {
-            Some(few) => few.copy_from_slice(values),
-            None => copied.many = values.to_vec(),
+        let few = [MaybeUninit::uninit(); FEW];
+        let mut copied = ArgumentCopy { few, count: values.len(), many: Vec::new() };
+        if values.len() > FEW {
+            copied.many = values.to_vec();
+        } else {
+            // SAFETY: there is room for so many.
+            unsafe { copy_values(values, copied.few.as_mut_ptr().cast()) };
         }
         copied
     }
 
     #[inline(always)]
     fn values(&self) -> &[Value] {
-        if self.many.is_empty() { &self.few[..self.count] } else { &self.many }
+        if self.count > FEW {
+            return &self.many;
+        }
+        // SAFETY: so many were copied.
+        unsafe { std::slice::from_raw_parts(self.few.as_ptr().cast(), self.count) }
     }
 }
 
 pub(crate) fn put_varargs(vm: &mut Vm, pack: u64) -> u64 {
-    vm.give_each(pack_of(pack).values().iter().map(std::cell::Cell::get)).0
+    vm.give(pack_of(pack).plain_values()).0
 }
 
 /// # Safety

@@ -1,12 +1,12 @@
 //! The context of running bytecode: the heap, what is global, and what passes between functions.
 
 use super::draft::{Draft, LocalName, OperandName};
-use crate::object::function::{Closure, Definition, Pack};
+use crate::object::function::{Closure, Definition, Pack, copy_values};
 use crate::object::heap::{Gc, Header, Heap};
 use crate::object::string::{MAX_LEN, Str};
 use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
-use crate::object::value::{ABSENT, FUNCTION, NIL, USERDATA, Value};
+use crate::object::value::{ABSENT, FUNCTION, NIL, THREAD, USERDATA, Value};
 use crate::run::bytecode::Op;
 use crate::run::clocks::Clocks;
 use crate::run::error::{Ending, Thrown};
@@ -88,6 +88,8 @@ pub struct Vm {
     /// Where `print` writes.
     pub out: Box<dyn Write>,
     pub(crate) globals: Gc<Table>,
+    /// The pack of all calls that have no arguments behind the parameters.
+    no_values: Gc<Pack>,
     /// The metatables of values that have none of their own, by type.
     pub(crate) metatables: [Option<Gc<Table>>; 9],
     pub(crate) names: Names,
@@ -136,13 +138,14 @@ pub(crate) struct Prototype {
     pub(crate) text: Option<(Rc<[u8]>, FunctionText)>,
 }
 
-/// Adds values to a list. A single one, as it mostly is, costs no call of C's `memcpy`.
+/// Adds values to a list. Mostly they are few.
 #[inline(always)]
 pub(crate) fn add_few(list: &mut Vec<Value>, values: &[Value]) {
-    match values {
-        [] => {}
-        [one] => list.push(*one),
-        _ => list.extend_from_slice(values),
+    list.reserve(values.len());
+    // SAFETY: there is room for them.
+    unsafe {
+        copy_values(values, list.as_mut_ptr().add(list.len()));
+        list.set_len(list.len() + values.len());
     }
 }
 
@@ -201,12 +204,15 @@ impl Vm {
             .map(&mut name),
         };
         let globals = heap.table(Room::default());
+        let no_values = heap.pack(&[]);
+        heap.keep(no_values.header());
         let engine = Rc::new(settings.engine());
         engine.pack_surplus(|vm: &mut Vm, surplus| {
             // SAFETY: values are words.
             let surplus =
                 unsafe { std::slice::from_raw_parts(surplus.as_ptr().cast::<Value>(), surplus.len()) };
-            Ok(Value::object(crate::object::value::THREAD, vm.heap.pack(surplus)).0)
+            let pack = if surplus.is_empty() { vm.no_values } else { vm.heap.pack(surplus) };
+            Ok(Value::object(THREAD, pack).0)
         });
         let library = LibraryState::default();
         let mut vm = Vm {
@@ -233,6 +239,7 @@ impl Vm {
             hooks: Hooks::default(),
             out: Box::new(library.files.stdout.writer()),
             globals,
+            no_values,
             metatables: [None; 9],
             names,
             engine,
@@ -261,13 +268,17 @@ impl Vm {
     pub(crate) fn gather_with_results(&mut self, values: &[Value]) -> u64 {
         let n_results = self.n_results as usize;
         let count = values.len() - 1 + n_results;
-        self.gathered_memory(count.max(values.len()))[..values.len()].copy_from_slice(values);
-        let rest = n_results.saturating_sub(1);
-        self.gathered[values.len()..values.len() + rest].copy_from_slice(&self.results[..rest]);
+        let to = self.gathered_memory(count.max(values.len())).as_mut_ptr();
+        // SAFETY: there is room for all of them.
+        unsafe {
+            copy_values(values, to);
+            copy_values(&self.results[..n_results.saturating_sub(1)], to.add(values.len()));
+        }
         count as u64
     }
 
     /// Memory for so many arguments, and some more that may be read.
+    #[inline]
     fn gathered_memory(&mut self, count: usize) -> &mut [Value] {
         if self.gathered.len() < count + SPARE {
             self.gathered.resize((count + SPARE).next_power_of_two(), Value::NIL);
@@ -277,8 +288,13 @@ impl Vm {
     }
 
     /// Sets the results of a call; returns the first.
+    #[inline]
     pub(crate) fn give(&mut self, results: &[Value]) -> Value {
-        self.give_each(results.iter().copied())
+        self.n_results = results.len() as u32;
+        self.results.clear();
+        let Some((first, rest)) = results.split_first() else { return Value::NIL };
+        add_few(&mut self.results, rest);
+        *first
     }
 
     /// Likewise.
@@ -317,7 +333,11 @@ impl Vm {
         let values = &values[..values.len() - (n_results == 0) as usize];
         self.n_results = (values.len() + self.results.len()) as u32;
         let Some((first, rest)) = values.split_first() else { return Value::NIL };
-        self.results.splice(..0, rest.iter().copied());
+        if self.results.is_empty() {
+            add_few(&mut self.results, rest);
+        } else if !rest.is_empty() {
+            self.results.splice(..0, rest.iter().copied());
+        }
         *first
     }
 
