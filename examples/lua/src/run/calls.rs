@@ -1,13 +1,14 @@
 //! Calls of all that is no function of Lua, results, and what protects calls.
 
 use super::slow::values;
+use crate::library::base;
 use crate::object::function::{Closure, Native, copy_values};
 use crate::object::heap::{Gc, Header, ObjectKind};
 use crate::object::value::{ABSENT, FUNCTION, Value};
 use crate::run::bytecode::CallCase;
 use crate::run::draft::CALLEE;
 use crate::run::error::{Attempt, Result};
-use crate::run::vm::{Failure, THROWN, Vm, pack_of};
+use crate::run::vm::{Failure, THROWN, Vm, add_few, pack_of, put_in_front};
 use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
 use std::mem::MaybeUninit;
@@ -143,7 +144,7 @@ pub(crate) fn call3(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u
 /// So many values must be there.
 pub(crate) unsafe fn call_many(vm: &mut Vm, frames: Frames<'_>, from: *const u64, count: u64) -> Result<u64> {
     // SAFETY: the template passes a run of registers, which may change during the call.
-    let all = ArgumentCopy::of(unsafe { values(from, count) });
+    let all = ArgumentCopy::of(unsafe { values(from, count) }, &[]);
     vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..])
 }
 
@@ -157,7 +158,40 @@ pub(crate) unsafe fn gather(vm: &mut Vm, from: *const u64, count: u64) -> u64 {
 
 pub(crate) fn call_gathered(vm: &mut Vm, frames: Frames<'_>, count: u64) -> Result<u64> {
     // Some were results of the last call, and are in no register: the collector finds them where a function of Rust has its arguments.
-    let all = ArgumentCopy::of(&vm.gathered[..count as usize]);
+    let all = ArgumentCopy::of(&vm.gathered[..count as usize], &[]);
+    vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..])
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn gather_varargs(vm: &mut Vm, from: *const u64, count: u64, pack: u64) -> u64 {
+    // SAFETY: the template passes a run of registers.
+    vm.gather_both(unsafe { values(from, count) }, pack_of(pack).plain_values())
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn call_with_varargs(
+    vm: &mut Vm,
+    frames: Frames<'_>,
+    from: *const u64,
+    count: u64,
+    pack: u64,
+) -> Result<u64> {
+    // SAFETY: the template passes a run of registers.
+    let (first, pack) = (unsafe { values(from, count) }, pack_of(pack));
+    let varargs = pack.plain_values();
+    // What mostly is called so needs no copy of its arguments.
+    if let [callee, which] = *first
+        && native_of(callee)
+            .is_some_and(|native| native.function == base::select as NativeFunction as usize as u64)
+        && let Some(first) = base::selected(vm, which, varargs)
+    {
+        return Ok(first.0);
+    }
+    let all = ArgumentCopy::of(first, varargs);
     vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..])
 }
 
@@ -174,14 +208,18 @@ struct ArgumentCopy {
 
 impl ArgumentCopy {
     #[inline(always)]
-    fn of(values: &[Value]) -> ArgumentCopy {
+    fn of(values: &[Value], more: &[Value]) -> ArgumentCopy {
         let few = [MaybeUninit::uninit(); FEW];
-        let mut copied = ArgumentCopy { few, count: values.len(), many: Vec::new() };
-        if values.len() > FEW {
-            copied.many = values.to_vec();
+        let mut copied = ArgumentCopy { few, count: values.len() + more.len(), many: Vec::new() };
+        if copied.count > FEW {
+            copied.many = [values, more].concat();
         } else {
+            let to: *mut Value = copied.few.as_mut_ptr().cast();
             // SAFETY: there is room for so many.
-            unsafe { copy_values(values, copied.few.as_mut_ptr().cast()) };
+            unsafe {
+                copy_values(values, to);
+                copy_values(more, to.add(values.len()));
+            }
         }
         copied
     }
@@ -196,8 +234,25 @@ impl ArgumentCopy {
     }
 }
 
-pub(crate) fn put_varargs(vm: &mut Vm, pack: u64) -> u64 {
-    vm.give(pack_of(pack).plain_values()).0
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn put_varargs_behind(vm: &mut Vm, from: *const u64, count: u64, pack: u64) -> u64 {
+    // SAFETY: the template passes a run of registers.
+    vm.give_both(unsafe { values(from, count) }, pack_of(pack).plain_values()).0
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn take_varargs(to: *mut u64, count: u64, pack: u64) {
+    let pack = pack_of(pack);
+    let there = pack.plain_values();
+    for at in 0..count as usize {
+        let value = there.get(at).copied().unwrap_or(Value::NIL);
+        // SAFETY: the template passes a run of registers.
+        unsafe { to.add(at).write(value.0) };
+    }
 }
 
 /// # Safety
@@ -317,7 +372,7 @@ pub(crate) fn unprotect(vm: &mut Vm, first: u64) -> u64 {
         return vm.give(&[Value::FALSE, error]).0;
     }
     if vm.n_results > 0 {
-        vm.results.insert(0, Value(first));
+        put_in_front(&mut vm.results, &[Value(first)]);
     }
     vm.n_results += 1;
     Value::TRUE.0
@@ -332,7 +387,7 @@ pub(crate) fn before_yield(vm: &mut Vm, frames: Frames<'_>, pack: u64) -> Result
         return vm.fail_plainly(&frames, YIELD_OUTSIDE);
     }
     vm.transfer.clear();
-    vm.transfer.extend(pack_of(pack).values().iter().map(std::cell::Cell::get));
+    add_few(&mut vm.transfer, pack_of(pack).plain_values());
     Ok(())
 }
 

@@ -149,6 +149,21 @@ pub(crate) fn add_few(list: &mut Vec<Value>, values: &[Value]) {
     }
 }
 
+/// Puts values in front of those of a list, of which there are mostly few.
+pub(crate) fn put_in_front(list: &mut Vec<Value>, values: &[Value]) {
+    let (before, count) = (list.len(), values.len());
+    if before > 8 {
+        list.splice(..0, values.iter().copied());
+        return;
+    }
+    list.resize(before + count, Value::NIL);
+    for at in (0..before).rev() {
+        list[at + count] = list[at];
+    }
+    // SAFETY: there are so many.
+    unsafe { copy_values(values, list.as_mut_ptr()) };
+}
+
 /// What is known of a closure's function.
 pub(crate) fn prototype(closure: Gc<Closure>) -> Rc<Prototype> {
     closure.definition.about.clone().downcast().expect("functions are defined with one")
@@ -277,6 +292,18 @@ impl Vm {
         count as u64
     }
 
+    /// Gathers values and those behind them.
+    pub(crate) fn gather_both(&mut self, values: &[Value], more: &[Value]) -> u64 {
+        let count = values.len() + more.len();
+        let to = self.gathered_memory(count).as_mut_ptr();
+        // SAFETY: there is room for all of them.
+        unsafe {
+            copy_values(values, to);
+            copy_values(more, to.add(values.len()));
+        }
+        count as u64
+    }
+
     /// Memory for so many arguments, and some more that may be read.
     #[inline]
     fn gathered_memory(&mut self, count: usize) -> &mut [Value] {
@@ -297,13 +324,14 @@ impl Vm {
         *first
     }
 
-    /// Likewise.
-    pub(crate) fn give_each(&mut self, mut results: impl ExactSizeIterator<Item = Value>) -> Value {
-        self.n_results = results.len() as u32;
-        let first = results.next().unwrap_or(Value::NIL);
+    /// Likewise, of values and those behind them.
+    pub(crate) fn give_both(&mut self, values: &[Value], more: &[Value]) -> Value {
+        let Some((first, rest)) = values.split_first() else { return self.give(more) };
+        self.n_results = (values.len() + more.len()) as u32;
         self.results.clear();
-        self.results.extend(results);
-        first
+        add_few(&mut self.results, rest);
+        add_few(&mut self.results, more);
+        *first
     }
 
     /// Makes what has passed between a coroutine and its resumer the results of a call; returns the first.
@@ -333,11 +361,7 @@ impl Vm {
         let values = &values[..values.len() - (n_results == 0) as usize];
         self.n_results = (values.len() + self.results.len()) as u32;
         let Some((first, rest)) = values.split_first() else { return Value::NIL };
-        if self.results.is_empty() {
-            add_few(&mut self.results, rest);
-        } else if !rest.is_empty() {
-            self.results.splice(..0, rest.iter().copied());
-        }
+        put_in_front(&mut self.results, rest);
         *first
     }
 
