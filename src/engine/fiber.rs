@@ -364,8 +364,7 @@ impl<B: Bytecode> fmt::Debug for Fiber<'_, B> {
 
 impl<'e, B: Bytecode> Fiber<'e, B> {
     fn new<A: Args>(engine: Holder<'e, B>, function: FunctionId, args: A) -> Result<Self, Error> {
-        let mut slots = vec![0; args.count()];
-        args.store(&mut slots);
+        let arguments = Arguments::of(args);
         let stack = engine.fiber_stacks.take()?;
         let state = Rc::new(State {
             running: Running::new(stack.addresses()),
@@ -382,7 +381,7 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
                 state.running.start(yielder);
                 let function = engine.function(function)?;
                 let context = ptr::with_exposed_provenance_mut(state.context.get());
-                engine.run(function, context, &*slots, Tier::Optimizer)
+                engine.run(function, context, arguments.words(), Tier::Optimizer)
             })
         };
         Ok(Fiber { coroutine: Some(coroutine), is_suspended: false, state, function, engine })
@@ -554,8 +553,38 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
         let Some(coroutine) = self.coroutine.take() else { return };
         self.engine.fiber_stacks.give_back(stack_of(coroutine));
         self.engine.stack.remove(&self.state.frames);
-        self.engine.free_retired();
+        self.engine.free_retired_behind_fiber();
         self.engine.release_functions();
+    }
+}
+
+/// What a fiber gets when it starts; it is on its stack until then.
+enum Arguments {
+    Few([u64; FEW], usize),
+    Many(Vec<u64>),
+}
+
+/// So many arguments need no memory of their own.
+const FEW: usize = 6;
+
+impl Arguments {
+    fn of<A: Args>(args: A) -> Arguments {
+        let count = args.count();
+        let mut few = [0; FEW];
+        if let Some(words) = few.get_mut(..count) {
+            args.store(words);
+            return Arguments::Few(few, count);
+        }
+        let mut many = vec![0; count];
+        args.store(&mut many);
+        Arguments::Many(many)
+    }
+
+    fn words(&self) -> &[u64] {
+        match self {
+            Arguments::Few(words, count) => &words[..*count],
+            Arguments::Many(words) => words,
+        }
     }
 }
 

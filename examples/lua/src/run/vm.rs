@@ -353,6 +353,16 @@ impl Vm {
         first
     }
 
+    /// Passes all results of the last call, of which this is the first, from a coroutine to its resumer.
+    pub(crate) fn transfer_results(&mut self, first: Value) {
+        self.transfer.clear();
+        if self.n_results > 0 {
+            self.results.truncate(self.n_results as usize - 1);
+            std::mem::swap(&mut self.results, &mut self.transfer);
+            put_in_front(&mut self.transfer, &[first]);
+        }
+    }
+
     /// Puts values in front of the results of the last call, the first of which is the last of the values; returns the first.
     pub(crate) fn give_with_results(&mut self, values: &[Value]) -> Value {
         let n_results = self.n_results as usize;
