@@ -112,12 +112,17 @@ pub(crate) unsafe fn copy_values(from: &[Value], to: *mut Value) {
     const FEW: usize = 8;
     // SAFETY: the caller guarantees it.
     unsafe {
-        if from.len() > FEW {
-            return to.copy_from_nonoverlapping(from.as_ptr(), from.len());
-        }
-        for (at, value) in from.iter().enumerate() {
-            // Volatile, because the compiler makes that call of all other loops.
-            to.add(at).write_volatile(*value);
+        match *from {
+            [] => {}
+            [a] => to.write(a),
+            [a, b] => to.cast::<[Value; 2]>().write([a, b]),
+            _ if from.len() > FEW => to.copy_from_nonoverlapping(from.as_ptr(), from.len()),
+            _ => {
+                for (at, value) in from.iter().enumerate() {
+                    // Volatile, because the compiler makes that call of all other loops.
+                    to.add(at).write_volatile(*value);
+                }
+            }
         }
     }
 }

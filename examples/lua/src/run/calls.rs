@@ -397,12 +397,18 @@ pub(crate) fn before_yield_few(vm: &mut Vm, frames: Frames<'_>, a: u64, b: u64, 
     if vm.threads.is_empty() {
         return vm.fail_plainly(&frames, YIELD_OUTSIDE);
     }
+    let count = match [a, b, c] {
+        [ABSENT, ..] => 0,
+        [_, ABSENT, _] => 1,
+        [_, _, ABSENT] => 2,
+        _ => 3,
+    };
     vm.transfer.clear();
-    for given in [a, b, c] {
-        if given == ABSENT {
-            break;
-        }
-        vm.transfer.push(Value(given));
+    vm.transfer.reserve(3);
+    // SAFETY: there is room for all three.
+    unsafe {
+        vm.transfer.as_mut_ptr().cast::<[u64; 3]>().write([a, b, c]);
+        vm.transfer.set_len(count);
     }
     Ok(())
 }

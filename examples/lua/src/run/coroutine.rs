@@ -54,10 +54,10 @@ impl Vm {
         around.iter().for_each(|around| around.status.set(Status::Normal));
         thread.status.set(Status::Running);
         self.threads.push(thread);
-        self.handlers_of(thread);
+        let outer = self.begin_handlers(thread);
         thread.resumer.set(self.running.cast());
         let resumed = stack.0.resume(self, 0);
-        self.handlers_of(thread);
+        self.end_handlers(thread, outer);
         self.threads.pop();
         around.iter().for_each(|around| around.status.set(Status::Running));
         if let Ok(Resumed::Suspended(_)) = resumed {
@@ -152,11 +152,25 @@ impl Vm {
         thread
     }
 
-    /// Exchanges the handlers of the program with those of a coroutine.
+    /// Puts a coroutine's handlers on top of those of its resumer, behind one that stands for `resume`; returns where those of the resumer
+    /// begin.
     #[inline(always)]
-    fn handlers_of(&mut self, thread: Gc<Thread>) {
-        if !self.handlers.is_empty() || !thread.handlers.borrow().is_empty() {
-            std::mem::swap(&mut self.handlers, &mut thread.handlers.borrow_mut());
+    fn begin_handlers(&mut self, thread: Gc<Thread>) -> usize {
+        let outer = std::mem::replace(&mut self.own_handlers, self.handlers.len() + 1);
+        self.handlers.push(None);
+        if !thread.handlers.borrow().is_empty() {
+            self.handlers.append(&mut thread.handlers.borrow_mut());
         }
+        outer
+    }
+
+    /// Takes them away.
+    #[inline(always)]
+    fn end_handlers(&mut self, thread: Gc<Thread>, outer: usize) {
+        let own = std::mem::replace(&mut self.own_handlers, outer);
+        if self.handlers.len() > own {
+            *thread.handlers.borrow_mut() = self.handlers.split_off(own);
+        }
+        self.handlers.truncate(own - 1);
     }
 }

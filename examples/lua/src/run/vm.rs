@@ -65,6 +65,8 @@ pub struct Vm {
     pub(crate) has_caught: bool,
     /// What handles the errors of each call that is protected, the innermost last.
     pub(crate) handlers: Vec<Option<Value>>,
+    /// Where those of the coroutine that runs begin.
+    pub(crate) own_handlers: usize,
     /// The coroutines that run: each has resumed the next.
     pub(crate) threads: Vec<Gc<Thread>>,
     /// What passes between a coroutine and its resumer; nothing at other times.
@@ -241,6 +243,7 @@ impl Vm {
             stopped_at: Vec::new(),
             has_caught: false,
             handlers: Vec::new(),
+            own_handlers: 0,
             threads: Vec::new(),
             transfer: Vec::new(),
             method: Value::NIL,
