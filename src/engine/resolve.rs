@@ -175,9 +175,7 @@ impl<B: Bytecode> Engine<B> {
         let surplus = call.arguments().get(before..).unwrap_or_default();
         let packed = self.pack(function, call.context.cast(), surplus)?;
         let registers = call.registers();
-        for at in given..before {
-            registers[at] = missing;
-        }
+        registers.iter_mut().take(before).skip(given).for_each(|register| *register = missing);
         registers[before] = packed;
         call.redirect(before + 1);
         Ok(())

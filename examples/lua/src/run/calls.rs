@@ -123,18 +123,24 @@ fn closure_of(callee: Value) -> Option<Gc<Closure>> {
     Some(unsafe { object.cast() })
 }
 
+// Each return behind a switch to a coroutine is one that the processor predicts wrong, so these are part of what templates call.
+
+#[inline(always)]
 pub(crate) fn call0(vm: &mut Vm, frames: Frames<'_>, function: u64) -> Result<u64> {
     vm.call_from_bytecode(&frames, Value(function), &[])
 }
 
+#[inline(always)]
 pub(crate) fn call1(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64) -> Result<u64> {
     vm.call_from_bytecode(&frames, Value(function), &[Value(a)])
 }
 
+#[inline(always)]
 pub(crate) fn call2(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u64) -> Result<u64> {
     vm.call_from_bytecode(&frames, Value(function), &[Value(a), Value(b)])
 }
 
+#[inline(always)]
 pub(crate) fn call3(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u64, c: u64) -> Result<u64> {
     vm.call_from_bytecode(&frames, Value(function), &[Value(a), Value(b), Value(c)])
 }
