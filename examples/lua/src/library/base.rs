@@ -317,13 +317,15 @@ fn rawset(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     Ok(args[0])
 }
 
-/// What `select` gives for a number from 1 on, or for `#`.
+/// What `select` gives for a number from 1 on, or for `#`. What is too large for C's `int` is left to `select` itself.
 #[inline]
 pub(crate) fn selected(vm: &mut Vm, which: Value, values: &[Value]) -> Option<Value> {
     if let Some(number) = which.as_number() {
         // As everywhere in the library fractions are cut off.
         let skipped = number as usize;
-        return (number >= 1.0).then(|| vm.give(values.get(skipped - 1..).unwrap_or_default()));
+        return (1.0..2147483648.0)
+            .contains(&number)
+            .then(|| vm.give(values.get(skipped - 1..).unwrap_or_default()));
     }
     let is_count = which.as_string()?.bytes().first() == Some(&b'#');
     is_count.then(|| vm.give(&[Value::number(values.len() as f64)]))
