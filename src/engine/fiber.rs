@@ -17,7 +17,7 @@ use super::running::{Running, Wake};
 use super::stack::FrameStack;
 use super::stacks::{CAN_SWITCH, Coroutine, CoroutineResult, FiberStack, coroutine};
 use super::tiers::Tier;
-use super::value::Args;
+use super::value::{Args, KeptArguments};
 use super::{Builder, Engine, fuel};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
@@ -366,7 +366,7 @@ impl<B: Bytecode> fmt::Debug for Fiber<'_, B> {
 
 impl<'e, B: Bytecode> Fiber<'e, B> {
     fn new<A: Args>(engine: Holder<'e, B>, function: FunctionId, args: A) -> Result<Self, Error> {
-        let arguments = Arguments::of(args);
+        let arguments = KeptArguments::of(args);
         let stack = engine.fiber_stacks.take()?;
         let state = Rc::new(State {
             running: Running::new(stack.addresses()),
@@ -557,36 +557,6 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
         self.engine.stack.remove(&self.state.frames);
         self.engine.free_retired_behind_fiber();
         self.engine.release_functions();
-    }
-}
-
-/// What a fiber gets when it starts; it is on its stack until then.
-enum Arguments {
-    Few([u64; FEW], usize),
-    Many(Vec<u64>),
-}
-
-/// So many arguments need no memory of their own.
-const FEW: usize = 6;
-
-impl Arguments {
-    fn of<A: Args>(args: A) -> Arguments {
-        let count = args.count();
-        let mut few = [0; FEW];
-        if let Some(words) = few.get_mut(..count) {
-            args.store(words);
-            return Arguments::Few(few, count);
-        }
-        let mut many = vec![0; count];
-        args.store(&mut many);
-        Arguments::Many(many)
-    }
-
-    fn words(&self) -> &[u64] {
-        match self {
-            Arguments::Few(words, count) => &words[..*count],
-            Arguments::Many(words) => words,
-        }
     }
 }
 
