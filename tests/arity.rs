@@ -498,3 +498,62 @@ fn what_packs_may_run_bytecode() {
         }
     }
 }
+
+/// Where calls of a vararg function only ask for the pack: what packs may panic, be replaced by itself, or fail; and the function may be removed.
+#[test]
+fn calls_that_ask_for_packs_end_in_every_way() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::rc::Rc;
+    fn packer(
+        engine: &std::rc::Weak<Engine<Op>>,
+        more: u64,
+    ) -> impl Fn(&mut Vm, &[u64]) -> Result<u64, Trap> + 'static {
+        let engine = engine.clone();
+        move |_, surplus| {
+            match surplus {
+                [1, ..] => panic!("it cannot be packed"),
+                [2, ..] => engine.upgrade().ok_or(Trap::BadCall)?.pack_surplus(packer(&engine, more + 1)),
+                [3, ..] => return Err(Trap::User(3)),
+                _ => {}
+            }
+            Ok(surplus.len() as u64 * 100 + more)
+        }
+    }
+    for (name, builder, tier) in WAYS {
+        let engine: Rc<Engine<Op>> = Rc::new(builder().build());
+        let sum = vec![Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() }, Op::Return { a: 0.into() }];
+        let sum = Code::from(sum).with_arguments(1).with_surplus(Surplus::Packed);
+        let sum = engine.define("sum", sum, 2).expect("it is right");
+        // Few arguments are in registers, and of many some are on the stack.
+        let outers = [3, 9].map(|count| {
+            let call = Op::CallRun { dst: 0.into(), f: Imm(sum.number()), args: Regs { first: 0, count } };
+            let outer = vec![call, Op::Return { a: 0.into() }];
+            engine.define("outer", outer, 9).expect("it is right")
+        });
+        if let Some(tier) = tier.filter(|_| azulejo::can_compile().is_ok()) {
+            let all = [sum].into_iter().chain(outers);
+            all.for_each(|id| engine.compile_in(id, tier).expect("it is compiled"));
+        }
+        engine.pack_surplus(packer(&Rc::downgrade(&engine), 0));
+        let mut more = 0;
+        for round in 0..30u64 {
+            for (outer, count) in outers.into_iter().zip([2, 8]) {
+                let call =
+                    |which: u64| engine.call::<_, u64>(outer, &mut Vm::default(), (round, which, 7u64));
+                assert_eq!(call(0), Ok(round + count * 100 + more), "{name}");
+                if cfg!(not(windows)) {
+                    assert!(catch_unwind(AssertUnwindSafe(|| call(1))).is_err(), "{name}");
+                }
+                assert_eq!(call(2), Ok(round + count * 100 + more), "{name}");
+                more += 1;
+                assert_eq!(call(3), Err(Error::Trap { trap: Trap::User(3), at: 0 }), "{name}");
+                assert_eq!(call(0), Ok(round + count * 100 + more), "{name}");
+            }
+        }
+        engine.remove(sum).expect("it is there");
+        for outer in outers {
+            let failed = engine.call::<_, u64>(outer, &mut Vm::default(), (1u64, 0u64));
+            assert_eq!(failed, Err(Error::Trap { trap: Trap::BadCall, at: 0 }), "{name}");
+        }
+    }
+}

@@ -172,6 +172,7 @@ pub(crate) mod toy {
     pub(crate) static STUBS: Stubs = Stubs {
         register_arguments: 2,
         resolve: core::ptr::null(),
+        pack: core::ptr::null(),
         unpack: core::ptr::null(),
         enter_next: core::ptr::null(),
         enter_next_of_cell: core::ptr::null(),

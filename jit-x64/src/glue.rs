@@ -31,6 +31,7 @@ const _: () = assert!(
 pub static STUBS: Stubs = Stubs {
     register_arguments: REGISTER_ARGUMENTS,
     resolve: resolve as *const u8,
+    pack: pack as *const u8,
     unpack: unpack as *const u8,
     enter_next: next as *const u8,
     enter_next_of_cell: next_of_cell as *const u8,
@@ -318,57 +319,93 @@ pub(crate) unsafe extern "sysv64" fn store_state() {
     )
 }
 
-/// How many bytes of the stack [`resolve`] takes: an [`UnresolvedCall`], padded to a multiple of 16 with the return address.
-const ROOM: usize = size_of::<UnresolvedCall>().next_multiple_of(16) + 8;
+/// Where the stubs that ask the host keep the return address: behind an [`UnresolvedCall`].
+const BACK: usize = size_of::<UnresolvedCall>();
 
-/// Passes a call to the host as an [`UnresolvedCall`], and follows the host's answer.
+/// How many bytes of the stack these stubs take below the arguments: so many that the stack is aligned at their calls.
+const ROOM: usize = (BACK + 8 + PUT_IN_FRONT).next_multiple_of(16) - PUT_IN_FRONT;
+
+/// How many bytes the arguments in registers take when they are in front of those on the stack: the last of them is where the return
+/// address was.
+const PUT_IN_FRONT: usize = REGISTER_ARGUMENTS * 8;
+
+/// Passes a call to one of the host's callbacks as an [`UnresolvedCall`], and follows the host's answer. The return address makes room for
+/// the arguments in registers, so that all are in a row.
+macro_rules! ask_host {
+    ($callback:expr) => {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            "mov r11, [rsp]",
+            ".cfi_register rip, r11",
+            "mov [rsp], r10",
+            "push r9",
+            ".cfi_adjust_cfa_offset 8",
+            "push r8",
+            ".cfi_adjust_cfa_offset 8",
+            "push rcx",
+            ".cfi_adjust_cfa_offset 8",
+            "push rdx",
+            ".cfi_adjust_cfa_offset 8",
+            "mov rcx, rsp",
+            "sub rsp, {room}",
+            ".cfi_adjust_cfa_offset {room}",
+            "mov [rsp + {back}], r11",
+            ".cfi_offset rip, -({in_front} + {room} - {back})",
+            "mov [rsp + {context}], rdi",
+            "mov [rsp + {cell}], rsi",
+            "mov [rsp + {count}], rax",
+            "mov [rsp + {arguments}], rcx",
+            "mov rdi, rsp",
+            "mov rax, [rsi + {host}]",
+            "call [rax + {callback}]",
+            "mov r11, [rsp + {back}]",
+            "cmp qword ptr [rsp + {entry}], 0",
+            "jne 2f",
+            "mov rax, [rsp + {value}]",
+            "mov rdx, [rsp + {trap}]",
+            "mov [rsp + {room} + {in_front} - 8], r11",
+            ".cfi_remember_state",
+            ".cfi_offset rip, -8",
+            "add rsp, {room} + {in_front} - 8",
+            ".cfi_def_cfa_offset 8",
+            "ret",
+            "2:",
+            ".cfi_restore_state",
+            load_arguments!("rsp + {room}"),
+            "mov [rsp + {room} + {in_front} - 8], r11",
+            ".cfi_offset rip, -8",
+            "mov r11, [rsp + {entry}]",
+            "mov rdi, [rsp + {context}]",
+            "mov rsi, [rsp + {cell}]",
+            "mov rax, [rsp + {count}]",
+            "add rsp, {room} + {in_front} - 8",
+            ".cfi_def_cfa_offset 8",
+            "jmp r11",
+            ".cfi_endproc",
+            room = const ROOM,
+            back = const BACK,
+            in_front = const PUT_IN_FRONT,
+            context = const UnresolvedCall::CONTEXT,
+            cell = const UnresolvedCall::CELL,
+            count = const UnresolvedCall::COUNT,
+            arguments = const UnresolvedCall::ARGUMENTS,
+            entry = const UnresolvedCall::ENTRY,
+            value = const UnresolvedCall::VALUE,
+            trap = const UnresolvedCall::TRAP,
+            host = const CallCell::HOST,
+            callback = const $callback,
+        )
+    };
+}
+
+/// Takes calls of functions without code.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64-unwind" fn resolve() {
-    core::arch::naked_asm!(
-        ".cfi_startproc",
-        "sub rsp, {room}",
-        ".cfi_adjust_cfa_offset {room}",
-        "mov [rsp + {context}], rdi",
-        "mov [rsp + {cell}], rsi",
-        "mov [rsp + {count}], rax",
-        "mov [rsp + {registers}], rdx",
-        "mov [rsp + {registers} + 8], rcx",
-        "mov [rsp + {registers} + 16], r8",
-        "mov [rsp + {registers} + 24], r9",
-        "mov [rsp + {registers} + 32], r10",
-        "lea rax, [rsp + {room} + 8]",
-        "mov [rsp + {on_stack}], rax",
-        "mov rdi, rsp",
-        "mov rax, [rsi + {host}]",
-        "call [rax + {resolve}]",
-        "mov r11, [rsp + {entry}]",
-        "test r11, r11",
-        "jne 2f",
-        "mov rax, [rsp + {value}]",
-        "mov rdx, [rsp + {trap}]",
-        "add rsp, {room}",
-        ".cfi_adjust_cfa_offset -{room}",
-        "ret",
-        "2:",
-        ".cfi_adjust_cfa_offset {room}",
-        "mov rdi, [rsp + {context}]",
-        "mov rsi, [rsp + {cell}]",
-        "mov rax, [rsp + {count}]",
-        load_arguments!("rsp + {registers}"),
-        "add rsp, {room}",
-        ".cfi_adjust_cfa_offset -{room}",
-        "jmp r11",
-        ".cfi_endproc",
-        room = const ROOM,
-        context = const UnresolvedCall::CONTEXT,
-        cell = const UnresolvedCall::CELL,
-        count = const UnresolvedCall::COUNT,
-        registers = const UnresolvedCall::REGISTERS,
-        on_stack = const UnresolvedCall::ON_STACK,
-        entry = const UnresolvedCall::ENTRY,
-        value = const UnresolvedCall::VALUE,
-        trap = const UnresolvedCall::TRAP,
-        host = const CallCell::HOST,
-        resolve = const Host::RESOLVE,
-    )
+    ask_host!(Host::RESOLVE)
+}
+
+/// Takes calls of functions whose surplus of arguments is packed.
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn pack() {
+    ask_host!(Host::PACK)
 }

@@ -261,11 +261,23 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
+    /// Likewise, when a fiber has ended. Who resumed it runs on: if calls are active, that is put off as well. Otherwise the stack would be
+    /// searched each time, for code that may run for long.
+    #[inline(always)]
+    pub(super) fn free_retired_behind_fiber(&self) {
+        if !self.retired.borrow().is_empty() && (self.stack.is_idle() || self.is_much_retired()) {
+            self.free_retired_if_much();
+        }
+    }
+
+    fn is_much_retired(&self) -> bool {
+        self.retired.borrow().len() >= self.many_retired.get()
+    }
+
     #[cold]
     #[inline(never)]
     fn free_retired_if_much(&self) {
-        let is_much = || self.retired.borrow().len() >= self.many_retired.get();
-        if self.stack.others() == 0 || is_much() {
+        if self.stack.others() == 0 || self.is_much_retired() {
             self.free_retired_now();
             // So all stacks are looked at once for several pieces of code, and for the more the more fibers there are.
             self.many_retired.set(2 * self.retired.borrow().len() + self.stack.others() / 16 + 8);

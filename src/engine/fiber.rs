@@ -17,7 +17,7 @@ use super::running::{Running, Wake};
 use super::stack::FrameStack;
 use super::stacks::{CAN_SWITCH, Coroutine, CoroutineResult, FiberStack, coroutine};
 use super::tiers::Tier;
-use super::value::Args;
+use super::value::{Args, KeptArguments};
 use super::{Builder, Engine, fuel};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
@@ -311,7 +311,9 @@ impl<B: Bytecode> Engine<B> {
     #[inline(always)]
     fn tell_lowest(&self) {
         if self.stack.is_in_use() {
-            self.links.borrow().begin(ptr::from_ref(self).cast(), self.stack.lowest());
+            // SAFETY: the reference ends before anybody else borrows the links.
+            let links = unsafe { self.links.try_borrow_unguarded() }.expect("nobody changes them meanwhile");
+            links.begin(ptr::from_ref(self).cast(), self.stack.lowest());
         }
     }
 
@@ -364,8 +366,7 @@ impl<B: Bytecode> fmt::Debug for Fiber<'_, B> {
 
 impl<'e, B: Bytecode> Fiber<'e, B> {
     fn new<A: Args>(engine: Holder<'e, B>, function: FunctionId, args: A) -> Result<Self, Error> {
-        let mut slots = vec![0; args.count()];
-        args.store(&mut slots);
+        let arguments = KeptArguments::of(args);
         let stack = engine.fiber_stacks.take()?;
         let state = Rc::new(State {
             running: Running::new(stack.addresses()),
@@ -382,7 +383,7 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
                 state.running.start(yielder);
                 let function = engine.function(function)?;
                 let context = ptr::with_exposed_provenance_mut(state.context.get());
-                engine.run(function, context, &*slots, Tier::Optimizer)
+                engine.run(function, context, arguments.words(), Tier::Optimizer)
             })
         };
         Ok(Fiber { coroutine: Some(coroutine), is_suspended: false, state, function, engine })
@@ -554,7 +555,7 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
         let Some(coroutine) = self.coroutine.take() else { return };
         self.engine.fiber_stacks.give_back(stack_of(coroutine));
         self.engine.stack.remove(&self.state.frames);
-        self.engine.free_retired();
+        self.engine.free_retired_behind_fiber();
         self.engine.release_functions();
     }
 }

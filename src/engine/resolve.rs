@@ -16,7 +16,7 @@ use super::worker::Purpose;
 use crate::Error;
 use crate::inside::Form;
 use azulejo_code::call::{
-    Accepts, Adapter, AdapterTarget, CallCell, HostFunctions, Outcome, TAIL_CALL, UnresolvedCall,
+    Accepts, Adapter, AdapterTarget, CallCell, HostFunctions, Outcome, Packing, TAIL_CALL, UnresolvedCall,
 };
 use azulejo_code::status::{RawStatus, Status};
 use azulejo_core::ir::bytecode::Bytecode;
@@ -55,6 +55,14 @@ impl<B: Bytecode> HostFunctions for Answers<B> {
             Ok(Answer::Done(End::Value(value))) => unresolved.end(Outcome { value, trap: 0 }),
             Ok(Answer::Done(End::Tail)) => unresolved.enter_next(),
             Err(error) => unresolved.end(failure(&error)),
+        }
+    }
+
+    unsafe fn pack(call: &mut UnresolvedCall) {
+        // SAFETY: as above.
+        let engine: &Engine<B> = unsafe { engine(call.cell()) };
+        if let Err(error) = engine.pack_arguments(call) {
+            call.end(failure(&error));
         }
     }
 
@@ -101,8 +109,7 @@ impl Args for CallArguments<'_> {
     }
 
     fn store(self, frame: &mut [u64]) {
-        let frame = &mut frame[..self.0.count()];
-        frame.iter_mut().enumerate().for_each(|(at, slot)| *slot = self.0.argument(at));
+        frame[..self.0.count()].copy_from_slice(self.0.arguments());
     }
 }
 
@@ -123,7 +130,10 @@ impl<B: Bytecode> Engine<B> {
         let is_placed = unresolved.cell().is_inner();
         let is_to_pack = body.surplus() == Surplus::Packed && !is_placed;
         if is_to_pack && unresolved.can_redirect(body.entry_arguments() as usize) {
-            self.pack_arguments(function, unresolved)?;
+            let (before, missing) = (body.most_arguments() as usize, body.missing());
+            // From now on such calls do not come here.
+            unresolved.cell().open_to_packing(Packing { before, missing });
+            self.pack_arguments(unresolved)?;
             return Ok(Answer::Redirected);
         }
         let count = unresolved.count() as u32;
@@ -156,21 +166,18 @@ impl<B: Bytecode> Engine<B> {
         end.map(Answer::Done)
     }
 
-    /// Packs the surplus of a call, and sends it on with the value as its last argument, which is passed in a register as all others.
-    fn pack_arguments(&self, function: &Function<B>, unresolved: &mut UnresolvedCall) -> Result<(), Error> {
-        let (given, context) = (unresolved.count(), unresolved.context.cast());
-        let most = function.body().most_arguments() as usize;
-        let registers = unresolved.registers();
-        let packed = if given <= registers.len() {
-            self.pack(function, context, &registers[most.min(given)..given])?
-        } else {
-            let surplus: Vec<u64> = (most..given).map(|at| unresolved.argument(at)).collect();
-            self.pack(function, context, &surplus)?
-        };
-        let registers = unresolved.registers();
-        registers[given.min(most)..most].fill(function.body().missing());
-        registers[most] = packed;
-        unresolved.redirect(most + 1);
+    /// Packs the surplus of a call through a cell that is open to that, and sends the call on with the value as its last argument, which is
+    /// passed in a register as all others. The function is not looked up: each call of it comes here.
+    #[inline]
+    fn pack_arguments(&self, call: &mut UnresolvedCall) -> Result<(), Error> {
+        let Packing { before, missing } = call.cell().packing();
+        let (given, function) = (call.count(), FunctionId(call.cell().function()));
+        let surplus = call.arguments().get(before..).unwrap_or_default();
+        let packed = self.pack(function, call.context.cast(), surplus)?;
+        let registers = call.registers();
+        registers.iter_mut().take(before).skip(given).for_each(|register| *register = missing);
+        registers[before] = packed;
+        call.redirect(before + 1);
         Ok(())
     }
 

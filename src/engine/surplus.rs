@@ -8,26 +8,32 @@
 //! entries leave the surplus where the caller has put it.
 
 use super::code::Surplus;
-use super::function::Function;
+use super::function::{Function, FunctionId};
 use super::run::End;
 use super::tiers::Tier;
 use super::{Args, Engine};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::vocab::Trap;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::ptr::NonNull;
 use std::rc::Rc;
 
 /// A function that packs arguments.
 type Pack<C> = dyn Fn(&mut C, &[u64]) -> Result<u64, Trap>;
 
 /// What makes a value of a surplus of arguments, if anything does.
-pub(super) struct Packer<B: Bytecode>(RefCell<Option<Rc<Pack<B::Context>>>>);
+pub(super) struct Packer<B: Bytecode> {
+    /// The function that was set last, which each call of a vararg function uses.
+    current: Cell<Option<NonNull<Pack<B::Context>>>>,
+    /// All that were set: one that runs may set another.
+    all: RefCell<Vec<Rc<Pack<B::Context>>>>,
+}
 
 impl<B: Bytecode> Default for Packer<B> {
     fn default() -> Self {
-        Packer(RefCell::new(None))
+        Packer { current: Cell::new(None), all: RefCell::default() }
     }
 }
 
@@ -79,7 +85,9 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn pack_surplus(&self, pack: impl Fn(&mut B::Context, &[u64]) -> Result<u64, Trap> + 'static) {
-        *self.packer.0.borrow_mut() = Some(Rc::new(pack));
+        let pack: Rc<Pack<B::Context>> = Rc::new(pack);
+        self.packer.current.set(Some(NonNull::from(&*pack)));
+        self.packer.all.borrow_mut().push(pack);
     }
 
     /// Runs a function as `run_alone` does, with more arguments than it takes, or with a surplus that is packed.
@@ -100,7 +108,7 @@ impl<B: Bytecode> Engine<B> {
             Surplus::Dropped => all.truncate(most as usize),
             Surplus::Packed => {
                 let surplus = all.get(most as usize..).unwrap_or_default();
-                let packed = self.pack(function, context, surplus)?;
+                let packed = self.pack(FunctionId(function.number()), context, surplus)?;
                 all.resize(most as usize, body.missing());
                 all.push(packed);
             }
@@ -109,19 +117,25 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Makes the value of a surplus of arguments, with which a function is called.
+    #[inline]
     pub(super) fn pack(
         &self,
-        function: &Function<B>,
+        function: FunctionId,
         context: *mut B::Context,
         surplus: &[u64],
     ) -> Result<u64, Error> {
-        let pack = self.packer.0.borrow().clone();
-        let packed = match pack {
-            // SAFETY: the context is the running call's, and nobody else has a reference to it while bytecode calls a
-            // function: whoever called the engine has lent it.
-            Some(pack) => pack(unsafe { &mut *context }, surplus),
+        let packed = match self.packer.current.get() {
+            // SAFETY: the engine keeps all functions that were set. The context is the running call's, and nobody else has a
+            // reference to it while bytecode calls a function: whoever called the engine has lent it.
+            Some(pack) => unsafe { pack.as_ref()(&mut *context, surplus) },
             None => Err(Trap::BadCall),
         };
-        packed.map_err(|trap| self.failed(function, trap, 0))
+        packed.map_err(|trap| self.has_not_packed(function, trap))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_not_packed(&self, function: FunctionId, trap: Trap) -> Error {
+        self.running(function).map_or_else(|error| error, |function| self.failed(function, trap, 0))
     }
 }

@@ -162,3 +162,33 @@ tuples! {
     A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10;
     A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11;
 }
+
+/// The arguments of a call that is made later.
+pub(super) enum KeptArguments {
+    Few([u64; FEW], usize),
+    Many(Vec<u64>),
+}
+
+/// So many arguments need no memory of their own.
+const FEW: usize = 6;
+
+impl KeptArguments {
+    pub(super) fn of<A: Args>(args: A) -> KeptArguments {
+        let count = args.count();
+        let mut few = [0; FEW];
+        if let Some(words) = few.get_mut(..count) {
+            args.store(words);
+            return KeptArguments::Few(few, count);
+        }
+        let mut many = vec![0; count];
+        args.store(&mut many);
+        KeptArguments::Many(many)
+    }
+
+    pub(super) fn words(&self) -> &[u64] {
+        match self {
+            KeptArguments::Few(words, count) => &words[..*count],
+            KeptArguments::Many(words) => words,
+        }
+    }
+}

@@ -24,6 +24,16 @@ pub struct CallCell {
     is_inner: bool,
     /// The cell by which calls go on whose arguments the host has changed.
     inner: OnceCell<Box<CallCell>>,
+    packing: Cell<Packing>,
+}
+
+/// What calls of a function become whose surplus of arguments is packed into one value.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Packing {
+    /// How many arguments stand in front of that value.
+    pub before: usize,
+    /// The bits of those of them that a call does not pass.
+    pub missing: u64,
 }
 
 impl CallCell {
@@ -45,12 +55,14 @@ impl CallCell {
             function,
             is_inner: false,
             inner: OnceCell::new(),
+            packing: Cell::default(),
         }
     }
 
     /// The function's second cell, which is made when it is first asked for. A function whose arguments the host has to change
-    /// keeps its cell closed: the host changes each call's arguments and lets the call go on through the inner cell
+    /// keeps its cell closed, or has it ask for that change and nothing else ([`open_to_packing`](Self::open_to_packing)): the host changes each call's arguments and lets the call go on through the inner cell
     /// ([`UnresolvedCall::redirect`](super::UnresolvedCall::redirect)), which is opened and closed as the cells of other functions are.
+    #[inline]
     pub fn inner(&self) -> &CallCell {
         debug_assert!(!self.is_inner, "it has no second cell");
         self.inner.get_or_init(|| {
@@ -58,6 +70,20 @@ impl CallCell {
             let inner = unsafe { CallCell::new(self.host, self.function) };
             Box::new(CallCell { is_inner: true, ..inner })
         })
+    }
+
+    /// Sends calls to the host's [`pack`](super::HostFunctions::pack), which lets them go on through the inner cell.
+    pub fn open_to_packing(&self, packing: Packing) {
+        debug_assert!(packing.before < self.stubs().register_arguments, "the packed value is in a register");
+        self.inner();
+        self.packing.set(packing);
+        self.entry.set(self.stubs().pack);
+    }
+
+    /// What calls become before they go on through the inner cell, once they go to the host's `pack`.
+    #[inline]
+    pub fn packing(&self) -> Packing {
+        self.packing.get()
     }
 
     /// Whether this is an inner cell, so that calls through it have their final arguments.
@@ -87,11 +113,13 @@ impl CallCell {
     }
 
     /// The function's number.
+    #[inline]
     pub fn function(&self) -> u32 {
         self.function
     }
 
     /// The host, which all cells of an engine share.
+    #[inline]
     pub fn host(&self) -> &Host {
         // SAFETY: the creator of the cell guaranteed that the host outlives it.
         unsafe { &*self.host }
@@ -189,6 +217,7 @@ impl CallCell {
     }
 
     /// The target of calls.
+    #[inline]
     pub fn entry(&self) -> *const u8 {
         self.entry.get()
     }

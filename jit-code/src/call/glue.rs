@@ -16,6 +16,12 @@ macro_rules! engine_functions {
                 // SAFETY: the stub guarantees what the function relies on; the same holds below.
                 unsafe { H::resolve(call) }
             }
+            unsafe extern $abi fn pack<H: $crate::call::HostFunctions>(
+                call: &mut $crate::call::UnresolvedCall,
+            ) {
+                // SAFETY: as above.
+                unsafe { H::pack(call) }
+            }
             unsafe extern $abi fn resume<H: $crate::call::HostFunctions>(
                 cell: &$crate::call::CallCell,
                 context: *mut (),
@@ -32,10 +38,10 @@ macro_rules! engine_functions {
                 // SAFETY: as above.
                 unsafe { H::note(cell, at) }
             }
-            let [resolve, resume, note] =
-                [resolve::<H> as *const (), resume::<H> as *const (), note::<H> as *const ()];
+            let [resolve, pack] = [resolve::<H> as *const (), pack::<H> as *const ()];
+            let [resume, note] = [resume::<H> as *const (), note::<H> as *const ()];
             // SAFETY: these functions have the types by which the stubs call them.
-            unsafe { $crate::call::Callbacks::new(resolve, resume, note) }
+            unsafe { $crate::call::Callbacks::new(resolve, pack, resume, note) }
         }
 
         pub(crate) unsafe extern $abi fn set_tail_call(

@@ -21,6 +21,17 @@ pub trait HostFunctions {
     /// for.
     unsafe fn resolve(call: &mut UnresolvedCall);
 
+    /// Takes a call through a cell that is [open to packing](CallCell::open_to_packing): makes one value of the surplus of arguments, and lets the
+    /// call go on. Hosts that open no cell so need not have it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`resolve`](Self::resolve).
+    unsafe fn pack(call: &mut UnresolvedCall) {
+        // SAFETY: as the caller promises.
+        unsafe { Self::resolve(call) }
+    }
+
     /// Runs a function, whose code was left with this status, to its end.
     ///
     /// # Safety
@@ -41,6 +52,7 @@ pub trait HostFunctions {
 #[derive(Clone, Copy, Debug)]
 pub struct Callbacks {
     resolve: *const (),
+    pack: *const (),
     resume: *const (),
     note: *const (),
 }
@@ -52,8 +64,13 @@ impl Callbacks {
     ///
     /// They must be functions with the arguments and results of [`HostFunctions`], in the convention by which the machine's
     /// stubs call them.
-    pub const unsafe fn new(resolve: *const (), resume: *const (), note: *const ()) -> Callbacks {
-        Callbacks { resolve, resume, note }
+    pub const unsafe fn new(
+        resolve: *const (),
+        pack: *const (),
+        resume: *const (),
+        note: *const (),
+    ) -> Callbacks {
+        Callbacks { resolve, pack, resume, note }
     }
 
     /// The address of the callback that runs functions to their end.
@@ -105,6 +122,7 @@ impl Host {
     }
 
     /// The machine's stubs for calls.
+    #[inline]
     pub fn stubs(&self) -> &'static Stubs {
         self.stubs
     }
@@ -170,6 +188,7 @@ impl Host {
     }
 
     /// The current owner of the functions.
+    #[inline]
     pub fn owner(&self) -> *const () {
         self.owner.get()
     }
@@ -178,6 +197,8 @@ impl Host {
     pub const LOWEST: usize = offset_of!(Host, lowest);
     /// Offset of the callback for calls without code.
     pub const RESOLVE: usize = offset_of!(Host, callbacks.resolve);
+    /// Offset of the callback for calls whose arguments are packed.
+    pub const PACK: usize = offset_of!(Host, callbacks.pack);
     /// Offset of the callback that resumes a function.
     pub const RESUME: usize = offset_of!(Host, callbacks.resume);
     /// Offset of the callback that notes failures.
@@ -241,7 +262,9 @@ mod tests {
     fn the_end_of_the_stack_is_what_the_last_one_says() {
         const ROUNDS: usize = 20_000;
         // SAFETY: nothing is called.
-        let callbacks = unsafe { Callbacks::new(core::ptr::null(), core::ptr::null(), core::ptr::null()) };
+        let callbacks = unsafe {
+            Callbacks::new(core::ptr::null(), core::ptr::null(), core::ptr::null(), core::ptr::null())
+        };
         #[allow(clippy::arc_with_non_send_sync, reason = "others have it as a `Remote`")]
         let host = Arc::new(Host::new(&STUBS, callbacks));
         host.allow_stops();

@@ -22,7 +22,7 @@
 //!    call's. If failures are noted, each function that fails on the way out calls the host's `note`.
 //!
 //! If the host has to change the arguments of all calls of a function, since it packs the surplus into one value, the function has two cells.
-//! Callers know the first, which stays closed; the host sends each call on through the [inner](CallCell::inner) one.
+//! Callers know the first, whose stub only asks the host's `pack`; the call then goes on through the [inner](CallCell::inner) one.
 //!
 //! A cell never moves. So a function is compiled, recompiled or discarded under its running callers by a single store to its
 //! cell.
@@ -38,7 +38,7 @@ mod tail;
 pub use adapter::{
     Accepts, Adapter, AdapterAdmission, AdapterTarget, Admission, Entries, MissingArguments, TargetCode,
 };
-pub use cell::CallCell;
+pub use cell::{CallCell, Packing};
 pub use host::{Callbacks, Host, HostFunctions, Remote};
 pub use outcome::{Outcome, TAIL_CALL, UnresolvedCall};
 pub use stubs::{InterpretedStubs, Stubs};

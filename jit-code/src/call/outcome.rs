@@ -1,6 +1,6 @@
 //! The outcomes of calls, and calls of functions without code.
 
-use super::{CallCell, MAX_REGISTER_ARGUMENTS};
+use super::CallCell;
 use core::mem::offset_of;
 
 /// Set in an outcome's `trap` when the function ended in a tail call, so that there is no result yet.
@@ -16,7 +16,7 @@ pub struct Outcome {
     pub trap: u64,
 }
 
-/// A call of a function that has no code to take it.
+/// A call of a function that has no code to take it, or whose arguments the host has to change.
 #[repr(C)]
 #[derive(Debug)]
 pub struct UnresolvedCall {
@@ -24,8 +24,9 @@ pub struct UnresolvedCall {
     pub context: *mut (),
     cell: *const CallCell,
     count: u64,
-    registers: [u64; MAX_REGISTER_ARGUMENTS],
-    on_stack: *const u64,
+    /// All arguments in a row: the stub puts those in registers in front of those on the stack. There are at least as many words as argument
+    /// registers.
+    arguments: *mut u64,
     /// The code to enter; if it is null, the call has ended.
     pub entry: *const u8,
     outcome: Outcome,
@@ -38,10 +39,8 @@ impl UnresolvedCall {
     pub const CELL: usize = offset_of!(UnresolvedCall, cell);
     /// Offset of the number of arguments.
     pub const COUNT: usize = offset_of!(UnresolvedCall, count);
-    /// Offset of the arguments in registers.
-    pub const REGISTERS: usize = offset_of!(UnresolvedCall, registers);
-    /// Offset of the address of the arguments on the stack.
-    pub const ON_STACK: usize = offset_of!(UnresolvedCall, on_stack);
+    /// Offset of the address of the arguments.
+    pub const ARGUMENTS: usize = offset_of!(UnresolvedCall, arguments);
     /// Offset of the code to enter.
     pub const ENTRY: usize = offset_of!(UnresolvedCall, entry);
     /// Offset of the outcome's first word, if the call has ended.
@@ -50,32 +49,38 @@ impl UnresolvedCall {
     pub const TRAP: usize = offset_of!(UnresolvedCall, outcome.trap);
 
     /// The call cell of the function that was called.
+    #[inline]
     pub fn cell(&self) -> &CallCell {
         // SAFETY: a call is made through a call cell, which outlives the call.
         unsafe { &*self.cell }
     }
 
     /// How many arguments the call has.
+    #[inline]
     pub fn count(&self) -> usize {
         self.count as usize
     }
 
     /// Whether the call can go on with this many arguments: none of them is put on the stack.
+    #[inline]
     pub fn can_redirect(&self, count: usize) -> bool {
         count <= self.cell().host().stubs().register_arguments
     }
 
     /// Lets the call go on through the cell's [inner](CallCell::inner) cell, with this many of its arguments.
+    #[inline]
     pub fn redirect(&mut self, count: usize) {
-        assert!(self.can_redirect(count), "{count} arguments");
+        debug_assert!(self.can_redirect(count), "{count} arguments");
         let inner = self.cell().inner();
         (self.cell, self.entry, self.count) = (inner, inner.entry(), count as u64);
     }
 
     /// The arguments that are passed in registers, which the call may have or not.
+    #[inline]
     pub fn registers(&mut self) -> &mut [u64] {
         let count = self.cell().host().stubs().register_arguments;
-        &mut self.registers[..count]
+        // SAFETY: the stub has made a copy of so many registers, which nobody else uses now.
+        unsafe { core::slice::from_raw_parts_mut(self.arguments, count) }
     }
 
     /// Ends the call with this outcome.
@@ -89,13 +94,10 @@ impl UnresolvedCall {
         self.entry = self.cell().host().stubs().enter_next_of_cell;
     }
 
-    /// An argument's bits.
-    pub fn argument(&self, at: usize) -> u64 {
-        assert!(at < self.count(), "there are {} arguments", self.count);
-        match at.checked_sub(self.cell().host().stubs().register_arguments) {
-            None => self.registers[at],
-            // SAFETY: the caller stored all other arguments there.
-            Some(at) => unsafe { *self.on_stack.add(at) },
-        }
+    /// The bits of all arguments.
+    #[inline]
+    pub fn arguments(&self) -> &[u64] {
+        // SAFETY: the caller has passed so many, and the stub has put them in a row. They stay until the call goes on.
+        unsafe { core::slice::from_raw_parts(self.arguments, self.count()) }
     }
 }

@@ -10,6 +10,9 @@ pub struct Stubs {
     pub register_arguments: usize,
     /// Takes calls for which there is no code: asks the host's `resolve`.
     pub resolve: *const u8,
+    /// Takes calls whose surplus of arguments becomes one value: asks the host's `pack`. It may be the same as `resolve`, if a host's `resolve`
+    /// does that as well.
+    pub pack: *const u8,
     /// Takes calls whose arguments are in memory, loads them, and enters the cell's `entry`.
     pub unpack: *const u8,
     /// Enters the pending tail call's function. The host is in a register, and the stack is as it was at the entry of the

@@ -5,6 +5,7 @@
 //! writes all the time does not slow down other threads. When all are taken, a word comes from the heap, which may be far away.
 
 use core::ops::Deref;
+use core::ptr::NonNull;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -30,24 +31,31 @@ static TAKEN: [AtomicU64; WORDS / BITS] = [const { AtomicU64::new(0) }; WORDS / 
 /// assert_eq!((a.load(Relaxed), b.load(Relaxed)), (7, 0));
 /// ```
 #[derive(Debug)]
-pub struct Word(NearOrFar);
-
-#[derive(Debug)]
-enum NearOrFar {
-    Near(usize),
-    Far(Box<AtomicU64>),
+pub struct Word {
+    word: NonNull<AtomicU64>,
+    /// The number of its line; `None` if it is on the heap.
+    line: Option<usize>,
 }
+
+// SAFETY: it is an atomic word that it owns.
+unsafe impl Send for Word {}
+// SAFETY: as above.
+unsafe impl Sync for Word {}
 
 impl Word {
     /// A word that has no owner yet.
     #[allow(clippy::new_without_default, reason = "each one is another word")]
     pub fn new() -> Word {
-        let near = TAKEN.iter().enumerate().find_map(|(group, taken)| {
+        let line = TAKEN.iter().enumerate().find_map(|(group, taken)| {
             let claim = |taken: u64| (taken != u64::MAX).then(|| taken | (taken + 1));
             let before = taken.fetch_update(Acquire, Relaxed, claim).ok()?;
             Some(group * BITS + before.trailing_ones() as usize)
         });
-        Word(near.map_or_else(|| NearOrFar::Far(Box::default()), NearOrFar::Near))
+        let word = match line {
+            Some(at) => NonNull::from(&LINES[at].0),
+            None => NonNull::from(Box::leak(Box::default())),
+        };
+        Word { word, line }
     }
 
     /// The address of the word.
@@ -61,18 +69,20 @@ impl Deref for Word {
 
     #[inline(always)]
     fn deref(&self) -> &AtomicU64 {
-        match &self.0 {
-            NearOrFar::Near(at) => &LINES[*at].0,
-            NearOrFar::Far(word) => word,
-        }
+        // SAFETY: the line is a static, and what is on the heap is there until this is dropped.
+        unsafe { self.word.as_ref() }
     }
 }
 
 impl Drop for Word {
     fn drop(&mut self) {
-        if let NearOrFar::Near(at) = self.0 {
-            LINES[at].0.store(0, Relaxed);
-            TAKEN[at / BITS].fetch_and(!(1 << (at % BITS)), Release);
+        match self.line {
+            Some(at) => {
+                self.store(0, Relaxed);
+                TAKEN[at / BITS].fetch_and(!(1 << (at % BITS)), Release);
+            }
+            // SAFETY: it came from a box, and nobody else has it.
+            None => drop(unsafe { Box::from_raw(self.word.as_ptr()) }),
         }
     }
 }
@@ -89,7 +99,7 @@ mod tests {
             let addresses: HashSet<u64> = words.iter().map(Word::address).collect();
             assert_eq!(addresses.len(), words.len());
             assert!(words.iter().all(|word| word.swap(3, Relaxed) == 0));
-            assert!(words.iter().any(|word| matches!(word.0, NearOrFar::Far(_))));
+            assert!(words.iter().any(|word| word.line.is_none()));
         }
     }
 

@@ -196,7 +196,7 @@ impl HostFunctions for Answers {
 
     unsafe fn resolve(unresolved: &mut UnresolvedCall) {
         assert_ne!(unresolved.cell().function(), PROGRAM, "a program is called when it has code for that");
-        let args: Vec<u64> = (0..unresolved.count()).map(|at| unresolved.argument(at)).collect();
+        let args = unresolved.arguments().to_vec();
         let result = LIBRARY.invoke(unresolved.context.cast(), unresolved.cell().function(), &args);
         unresolved.end(match result {
             Ok(value) => Outcome { value, trap: 0 },

@@ -12,7 +12,8 @@ struct Adder;
 
 impl HostFunctions for Adder {
     unsafe fn resolve(unresolved: &mut UnresolvedCall) {
-        let sum = (0..unresolved.count()).map(|at| unresolved.argument(at) * (at as u64 + 1)).sum::<u64>();
+        let sum =
+            unresolved.arguments().iter().zip(1..).map(|(argument, factor)| argument * factor).sum::<u64>();
         let context = unresolved.context.addr() as u64;
         unresolved.end(Outcome { value: sum + context, trap: unresolved.cell().function() as u64 });
     }

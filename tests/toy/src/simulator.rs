@@ -436,14 +436,18 @@ impl Processor {
     unsafe fn resolve(&mut self) -> u64 {
         let mut call = MaybeUninit::<UnresolvedCall>::zeroed();
         let start = call.as_mut_ptr().expose_provenance() as u64;
-        let arguments = [UnresolvedCall::REGISTERS, UnresolvedCall::REGISTERS + 8];
+        let (count, in_registers) = (self.get(X2) as usize, ARGUMENTS.len());
+        let mut arguments: Vec<u64> = ARGUMENTS.iter().map(|reg| self.get(*reg)).collect();
+        // SAFETY: the caller has put all others on the stack.
+        arguments.extend(
+            (in_registers..count)
+                .map(|at| unsafe { self.word_at(self.get(SP) + (at - in_registers) as u64 * 8) }),
+        );
         let fields = [
             (UnresolvedCall::CONTEXT, self.get(X0)),
             (UnresolvedCall::CELL, self.get(X1)),
             (UnresolvedCall::COUNT, self.get(X2)),
-            (UnresolvedCall::ON_STACK, self.get(SP)),
-            (arguments[0], self.get(X3)),
-            (arguments[1], self.get(X4)),
+            (UnresolvedCall::ARGUMENTS, arguments.as_mut_ptr().expose_provenance() as u64),
         ];
         // SAFETY: these are offsets of its fields, and all other fields may be zero.
         unsafe {
@@ -455,6 +459,9 @@ impl Processor {
             resolve(&mut *core::ptr::with_exposed_provenance_mut(start as usize));
             let entry = self.word_at(start + UnresolvedCall::ENTRY as u64);
             if entry != 0 {
+                self.set(X1, self.word_at(start + UnresolvedCall::CELL as u64));
+                self.set(X2, self.word_at(start + UnresolvedCall::COUNT as u64));
+                ARGUMENTS.into_iter().zip(arguments).for_each(|(reg, argument)| self.set(reg, argument));
                 return entry;
             }
             self.set(X0, self.word_at(start + UnresolvedCall::VALUE as u64));

@@ -65,6 +65,8 @@ static WORDS: [u32; Stub::ALL.len()] = {
 pub static STUBS: Stubs = Stubs {
     register_arguments: ARGUMENTS.len(),
     resolve: Stub::Resolve.address(),
+    // Engines pack in `resolve`, too.
+    pack: Stub::Resolve.address(),
     unpack: Stub::Unpack.address(),
     enter_next: Stub::EnterNext.address(),
     enter_next_of_cell: Stub::EnterNextOfCell.address(),

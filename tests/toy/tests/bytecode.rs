@@ -206,7 +206,7 @@ struct Nobody;
 
 impl HostFunctions for Nobody {
     unsafe fn resolve(call: &mut UnresolvedCall) {
-        let sum = (0..call.count()).map(|at| call.argument(at) * (at as u64 + 1)).sum();
+        let sum = call.arguments().iter().zip(1..).map(|(argument, factor)| argument * factor).sum();
         call.end(Outcome { value: sum, trap: 0 });
     }
 
@@ -224,7 +224,7 @@ struct Summing;
 
 impl HostFunctions for Summing {
     unsafe fn resolve(call: &mut UnresolvedCall) {
-        let sum: u64 = (0..call.count()).map(|at| call.argument(at)).sum();
+        let sum: u64 = call.arguments().iter().sum();
         let trap = if Trap::from_code(sum as u32).is_some() { sum } else { 0 };
         call.end(Outcome { value: sum, trap });
     }

@@ -35,6 +35,8 @@ impl Builder<'_> {
             if at >= count {
                 // It is computed, but nobody wants it.
                 self.scratch(|builder| builder.push(value));
+            } else if is_last && matches!(value, Expr::Vararg) {
+                return self.take_varargs(first + at, count - at);
             } else if is_last && value.is_multiple() && count > at + 1 {
                 self.put(first + at, value);
                 self.emit(Op::TakeResults { results: RegsMut { first: first + at, count: count - at } });

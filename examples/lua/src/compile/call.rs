@@ -3,7 +3,7 @@
 use super::{Builder, NameKind};
 use crate::run::bytecode::Op;
 use crate::syntax::ast::{Expr, Line, Name, Suffix, SuffixKind};
-use azulejo::{Regs, Site};
+use azulejo::{Regs, RegsMut, Site};
 
 /// A register, and what is in it is called.
 pub(super) type Named = (u32, Option<(NameKind, Name)>);
@@ -15,9 +15,19 @@ enum Given {
     /// Any number, in a row behind the function.
     Many {
         call: Regs,
-        /// Whether the other results of the last call follow them.
-        has_more: bool,
+        /// What follows them.
+        more: More,
     },
+}
+
+/// What follows values in registers in a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum More {
+    Nothing,
+    /// The other results of the last call, whose first is the last of the values.
+    Results,
+    /// The values of `...`.
+    Varargs,
 }
 
 impl Builder<'_> {
@@ -60,7 +70,8 @@ impl Builder<'_> {
     fn put_arguments(&mut self, callee: u32, object: Option<u32>, arguments: &[Expr]) -> Given {
         let has_more = arguments.last().is_some_and(Expr::is_multiple);
         if has_more || arguments.len() + object.is_some() as usize > 3 {
-            return Given::Many { call: self.lay_out(callee, object, arguments), has_more };
+            let (call, more) = self.lay_out(callee, object, arguments);
+            return Given::Many { call, more };
         }
         let mut registers: Vec<u32> = object.into_iter().collect();
         for argument in arguments {
@@ -72,11 +83,14 @@ impl Builder<'_> {
     fn call_given(&mut self, dst: u32, callee: &Named, given: &Given) {
         let (dst, function, cache) = (dst.into(), callee.0.into(), Site::new());
         let op = match given {
-            Given::Many { call, has_more: false } => {
+            Given::Many { call, more: More::Nothing } => {
                 let (function, call) = (call.first.into(), *call);
                 Op::Call { dst, function, call, cache: Site::new() }
             }
-            Given::Many { call, has_more: true } => Op::CallWithResults { dst, call: *call },
+            Given::Many { call, more: More::Results } => Op::CallWithResults { dst, call: *call },
+            Given::Many { call, more: More::Varargs } => {
+                Op::CallWithVarargs { dst, call: *call, pack: self.pack().into() }
+            }
             Given::Few(few) => match few[..] {
                 [] => Op::Call0 { dst, function, cache },
                 [a] => Op::Call1 { dst, function, a: a.into(), cache },
@@ -88,43 +102,41 @@ impl Builder<'_> {
         self.emit_call(callee, op);
     }
 
-    /// Puts a function and its arguments into registers in a row. If the last argument has several values, its first is the last of them.
-    pub(super) fn lay_out(&mut self, callee: u32, object: Option<u32>, arguments: &[Expr]) -> Regs {
+    /// Puts a function and its arguments into registers in a row, and says what follows them.
+    fn lay_out(&mut self, callee: u32, object: Option<u32>, arguments: &[Expr]) -> (Regs, More) {
         let first = self.take(1);
         self.emit(Op::Move { dst: first.into(), a: callee.into() });
         if let Some(object) = object {
             let to = self.take(1);
             self.emit(Op::Move { dst: to.into(), a: object.into() });
         }
-        self.push_all(arguments);
-        Regs { first, count: self.free - first }
+        let more = self.push_all(arguments);
+        (Regs { first, count: self.free - first }, more)
     }
 
-    /// Puts expressions into registers in a row; the last one's other values are results then, if it has several. Returns whether it has.
-    pub(super) fn push_all(&mut self, exprs: &[Expr]) -> bool {
-        let Some((last, before)) = exprs.split_last() else { return false };
+    /// Puts expressions into registers in a row, and says what follows them, if the last one has several values.
+    pub(super) fn push_all(&mut self, exprs: &[Expr]) -> More {
+        let Some((last, before)) = exprs.split_last() else { return More::Nothing };
         for expr in before {
             self.push(expr);
         }
-        match last.is_multiple() {
-            true => self.push_multiple(last),
-            false => {
-                self.push(last);
-            }
-        }
-        last.is_multiple()
+        self.push_last(last)
     }
 
-    /// Puts the first value of an expression into a new register; the others are results of the last call.
-    pub(super) fn push_multiple(&mut self, expr: &Expr) {
+    /// Likewise, the last one of them.
+    pub(super) fn push_last(&mut self, expr: &Expr) -> More {
+        if let Expr::Vararg = expr {
+            return More::Varargs;
+        }
         // Calls say what their results are, whoever wants them.
         self.push(expr);
+        if expr.is_multiple() { More::Results } else { More::Nothing }
     }
 
-    /// Puts the first value of `...` into a register; all are results then.
-    pub(super) fn put_varargs(&mut self, dst: u32) {
+    /// Puts as many values of `...` as are wanted into registers in a row.
+    pub(super) fn take_varargs(&mut self, first: u32, count: u32) {
         let pack = self.pack().into();
-        self.emit(Op::PutVarargs { dst: dst.into(), pack });
+        self.emit(Op::TakeVarargs { values: RegsMut { first, count }, pack });
     }
 
     /// Ends the function with the result of a call.
@@ -143,11 +155,12 @@ impl Builder<'_> {
                 _ => unreachable!("it is a call"),
             };
             let given = builder.put_arguments(callee, object, arguments);
-            let (dst, function) = (builder.take(1), callee.into());
+            let (dst, function, pack) = (builder.take(1), callee.into(), builder.pack().into());
             builder.line = last.line;
             builder.emit(match &given {
-                Given::Many { call, has_more: false } => Op::TailCall { call: *call },
-                Given::Many { call, has_more: true } => Op::TailCallWithResults { call: *call },
+                Given::Many { call, more: More::Nothing } => Op::TailCall { call: *call },
+                Given::Many { call, more: More::Results } => Op::TailCallWithResults { call: *call },
+                Given::Many { call, more: More::Varargs } => Op::TailCallWithVarargs { call: *call, pack },
                 Given::Few(few) => match few[..] {
                     [] => Op::TailCall0 { function },
                     [a] => Op::TailCall1 { function, a: a.into() },

@@ -1,5 +1,6 @@
 //! Expressions into registers.
 
+use super::call::More;
 use super::condition::{is_comparison, number};
 use super::names::{name_of, suffix_name};
 use super::{Builder, CLOSURE, NameKind, Place};
@@ -48,7 +49,7 @@ impl Builder<'_> {
                 let string = self.string(text);
                 self.constant(dst, Value::string(string));
             }
-            Expr::Vararg => self.put_varargs(dst),
+            Expr::Vararg => self.take_varargs(dst, 1),
             Expr::Function(function) => {
                 self.line = function.last_line;
                 self.closure(dst, function, None);
@@ -293,10 +294,13 @@ impl Builder<'_> {
                         }
                         let is_last = at + 1 == table.items.len();
                         if is_last && value.is_multiple() {
-                            builder.push_multiple(value);
-                            let values = Regs { first, count: waiting + 1 };
-                            let first = Imm(done + 1);
-                            builder.emit(Op::SetListAndResults { table: to.into(), first, values });
+                            let more = builder.push_last(value);
+                            let values = Regs { first, count: builder.free - first };
+                            let (table, first, pack) = (to.into(), Imm(done + 1), builder.pack().into());
+                            builder.emit(match more {
+                                More::Varargs => Op::SetListAndVarargs { table, first, values, pack },
+                                _ => Op::SetListAndResults { table, first, values },
+                            });
                             (waiting, builder.free) = (0, values.first);
                             continue;
                         }

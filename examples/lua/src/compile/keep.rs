@@ -52,6 +52,7 @@ impl Builder<'_> {
                 | Op::Call3 { .. }
                 | Op::Call { .. }
                 | Op::CallWithResults { .. }
+                | Op::CallWithVarargs { .. }
                 | Op::ForEach { .. }
                 | Op::NewTable { .. }
                 | Op::NewClosure { .. }

@@ -1,5 +1,6 @@
 //! Statements.
 
+use super::call::More;
 use super::condition::number;
 use super::{Builder, NameKind, Place};
 use crate::object::value::Value;
@@ -225,10 +226,14 @@ impl Builder<'_> {
             }
             values => {
                 let first = self.free;
-                let is_open = self.push_all(values);
-                let values = Regs { first, count: self.free - first };
+                let more = self.push_all(values);
+                let (values, pack) = (Regs { first, count: self.free - first }, self.pack().into());
                 self.keep_all();
-                self.emit(if is_open { Op::ReturnResults { values } } else { Op::ReturnMany { values } });
+                self.emit(match more {
+                    More::Nothing => Op::ReturnMany { values },
+                    More::Results => Op::ReturnResults { values },
+                    More::Varargs => Op::ReturnVarargs { values, pack },
+                });
             }
         }
     }

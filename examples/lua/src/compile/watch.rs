@@ -48,6 +48,7 @@ impl Builder<'_> {
                 | Op::Return { .. }
                 | Op::ReturnMany { .. }
                 | Op::ReturnResults { .. }
+                | Op::ReturnVarargs { .. }
                 | Op::ReturnGiven { .. }
         );
         if is_return {

@@ -314,10 +314,24 @@ fn rawset(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     Ok(args[0])
 }
 
-fn select(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+/// What `select` gives for a number from 1 on, or for `#`. What is too large for C's `int` is left to `select` itself.
+#[inline]
+pub(crate) fn selected(vm: &mut Vm, which: Value, values: &[Value]) -> Option<Value> {
+    if let Some(number) = which.as_number() {
+        // As everywhere in the library fractions are cut off.
+        let skipped = number as usize;
+        return (1.0..2147483648.0)
+            .contains(&number)
+            .then(|| vm.give(values.get(skipped - 1..).unwrap_or_default()));
+    }
+    let is_count = which.as_string()?.bytes().first() == Some(&b'#');
+    is_count.then(|| vm.give(&[Value::number(values.len() as f64)]))
+}
+
+pub(crate) fn select(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let rest = args.get(1..).unwrap_or_default();
-    if args.first().and_then(|value| value.as_string()).is_some_and(|text| text.bytes().starts_with(b"#")) {
-        return Ok(Value::number(rest.len() as f64));
+    if let Some(first) = args.first().and_then(|which| selected(vm, *which, rest)) {
+        return Ok(first);
     }
     let number = arguments::integer(vm, frames, args, 0)?;
     let skipped = if number < 0 { rest.len() as i64 + number } else { number - 1 };
@@ -360,8 +374,11 @@ fn unpack(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     if last.checked_sub(first).is_none_or(|count| count >= MOST) {
         return vm.fail(frames, "too many results to unpack");
     }
-    let all: Vec<Value> = (first..=last).map(|key| of.get_integer(key)).collect();
-    Ok(vm.give(&all))
+    let behind = (last - first) as u32;
+    vm.n_results = 1 + behind;
+    vm.results.clear();
+    vm.results.extend((0..behind).map(|at| of.get_integer(first + 1 + at as i64)));
+    Ok(of.get_integer(first))
 }
 
 fn tostring(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {

@@ -7,7 +7,7 @@
 //! function holds across such a call, and nothing else may refer to any more, it [roots](rooted).
 
 pub(crate) mod arguments;
-mod base;
+pub(crate) mod base;
 mod bit;
 mod coroutine;
 mod debug;

@@ -113,6 +113,31 @@ unsafe fn behind<T>(object: &T, header: &Header) -> &'static [Cell<Value>] {
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(object).add(1).cast(), header.len.get() as usize) }
 }
 
+/// Copies values to memory that is not theirs. Mostly they are few: then a loop is quicker than a call of C's `memcpy`.
+///
+/// # Safety
+///
+/// There must be room for so many.
+#[inline(always)]
+pub(crate) unsafe fn copy_values(from: &[Value], to: *mut Value) {
+    const FEW: usize = 8;
+    // SAFETY: the caller guarantees it.
+    unsafe {
+        match *from {
+            [] => {}
+            [a] => to.write(a),
+            [a, b] => to.cast::<[Value; 2]>().write([a, b]),
+            _ if from.len() > FEW => to.copy_from_nonoverlapping(from.as_ptr(), from.len()),
+            _ => {
+                for (at, value) in from.iter().enumerate() {
+                    // Volatile, because the compiler makes that call of all other loops.
+                    to.add(at).write_volatile(*value);
+                }
+            }
+        }
+    }
+}
+
 fn trace_all(values: &[Cell<Value>], marker: &mut Marker<'_>) -> usize {
     values.iter().for_each(|value| marker.value(value.get()));
     size_of_val(values)
@@ -174,7 +199,14 @@ impl VarCell {
 }
 
 impl Pack {
-    /// The values.
+    /// The values. Nobody changes them once they are there.
+    pub(crate) fn plain_values(&self) -> &[Value] {
+        let values = self.values();
+        // SAFETY: a cell is what it has, and nobody writes to these.
+        unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
+    }
+
+    /// The values as the collector looks at them.
     pub(crate) fn values(&self) -> &[Cell<Value>] {
         // SAFETY: they were made with the object.
         unsafe { behind(self, &self.header) }
@@ -221,6 +253,7 @@ impl Userdata {
 
 impl Heap {
     /// Makes an object with values behind it.
+    #[inline(always)]
     pub(crate) fn with_values<T>(
         &mut self,
         kind: ObjectKind,
@@ -232,7 +265,7 @@ impl Heap {
         unsafe {
             memory.cast::<T>().write(make(Header::new(kind, self.white(), values.len() as u32)));
             let first: *mut Value = memory.add(size_of::<T>()).cast();
-            first.copy_from_nonoverlapping(values.as_ptr(), values.len());
+            copy_values(values, first);
             Gc::of(memory.cast())
         }
     }

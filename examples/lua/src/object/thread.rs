@@ -19,7 +19,7 @@ pub struct Thread {
     /// The function of Rust that has resumed it, while it runs.
     pub(crate) resumer: Cell<*const ()>,
     /// Its stack, while it is suspended.
-    pub(crate) stack: RefCell<Option<Box<dyn Stack>>>,
+    pub(crate) stack: Cell<Option<Box<dyn Stack>>>,
     /// What a traceback says about its levels when it has failed.
     pub(crate) remains: RefCell<Vec<Vec<u8>>>,
     /// What handles the errors of its protected calls, while it is suspended.
@@ -66,8 +66,9 @@ impl Thread {
         self.globals.get().iter().for_each(|globals| marker.object(globals.header()));
         self.handlers.borrow().iter().flatten().for_each(|value| marker.value(*value));
         // The frames of one that runs are those of the program.
-        if let Some(stack) = &mut *self.stack.borrow_mut() {
+        if let Some(mut stack) = self.stack.take() {
             stack.trace(marker);
+            self.stack.set(Some(stack));
         }
         size_of::<Self>()
     }
@@ -87,7 +88,7 @@ impl Heap {
             function,
             globals: Cell::new(None),
             resumer: Cell::new(std::ptr::null()),
-            stack: RefCell::default(),
+            stack: Cell::default(),
             remains: RefCell::default(),
             handlers: RefCell::default(),
         })

@@ -172,6 +172,13 @@ pub(crate) enum Op {
         first: Imm<u32>,
         values: Regs,
     },
+    /// As `SetList`, and then the values of `...`.
+    SetListAndVarargs {
+        table: In<u64>,
+        first: Imm<u32>,
+        values: Regs,
+        pack: In<u64>,
+    },
     NewClosure {
         dst: Out<u64>,
         closure: In<u64>,
@@ -463,6 +470,12 @@ pub(crate) enum Op {
         dst: Out<u64>,
         call: Regs,
     },
+    /// As `Call`, with the values of `...` behind the other arguments.
+    CallWithVarargs {
+        dst: Out<u64>,
+        call: Regs,
+        pack: In<u64>,
+    },
     /// Ends the function with the call of a closure. If it is none that is called, this does nothing, and a call follows.
     TailCall0 {
         function: In<u64>,
@@ -488,9 +501,13 @@ pub(crate) enum Op {
     TailCallWithResults {
         call: Regs,
     },
-    /// Makes results of the values of `...`, the first of which is in a register then.
-    PutVarargs {
-        dst: Out<u64>,
+    TailCallWithVarargs {
+        call: Regs,
+        pack: In<u64>,
+    },
+    /// As many of the values of `...` as there are registers; nil for those that are missing.
+    TakeVarargs {
+        values: RegsMut,
         pack: In<u64>,
     },
     /// As many of the last call's results as there are registers, the first of which is in its register already; nil for those that are missing.
@@ -527,6 +544,11 @@ pub(crate) enum Op {
     /// Returns values and then all results of the last call.
     ReturnResults {
         values: Regs,
+    },
+    /// Returns values and then those of `...`.
+    ReturnVarargs {
+        values: Regs,
+        pack: In<u64>,
     },
     /// `pcall`: calls the first of these with the others, and catches what fails.
     ProtectedCall {

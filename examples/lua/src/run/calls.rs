@@ -1,15 +1,17 @@
 //! Calls of all that is no function of Lua, results, and what protects calls.
 
 use super::slow::values;
-use crate::object::function::{Closure, Native, Quick};
+use crate::library::base;
+use crate::object::function::{Closure, Native, Quick, copy_values};
 use crate::object::heap::{Gc, Header, ObjectKind};
 use crate::object::value::{ABSENT, FUNCTION, Value};
 use crate::run::bytecode::{CLOSURE, CallCase};
 use crate::run::draft::CALLEE;
 use crate::run::error::{Attempt, Result};
-use crate::run::vm::{Failure, THROWN, Vm, pack_of};
+use crate::run::vm::{Failure, THROWN, Vm, add_few, pack_of, put_in_front};
 use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
+use std::mem::MaybeUninit;
 
 /// A function of Rust: it gets the frames that wait for it and its arguments, and gives its first result. Of more than one, or none,
 /// [`Vm::give`] says so.
@@ -135,18 +137,24 @@ fn closure_of(callee: Value) -> Option<Gc<Closure>> {
     Some(unsafe { object.cast() })
 }
 
+// Each return behind a switch to a coroutine is one that the processor predicts wrong, so these are part of what templates call.
+
+#[inline(always)]
 pub(crate) fn call0(vm: &mut Vm, frames: Frames<'_>, function: u64) -> Result<u64> {
     vm.call_from_bytecode(&frames, Value(function), &[])
 }
 
+#[inline(always)]
 pub(crate) fn call1(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64) -> Result<u64> {
     vm.call_from_bytecode(&frames, Value(function), &[Value(a)])
 }
 
+#[inline(always)]
 pub(crate) fn call2(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u64) -> Result<u64> {
     vm.call_from_bytecode(&frames, Value(function), &[Value(a), Value(b)])
 }
 
+#[inline(always)]
 pub(crate) fn call3(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u64, c: u64) -> Result<u64> {
     vm.call_from_bytecode(&frames, Value(function), &[Value(a), Value(b), Value(c)])
 }
@@ -156,7 +164,7 @@ pub(crate) fn call3(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u
 /// So many values must be there.
 pub(crate) unsafe fn call_many(vm: &mut Vm, frames: Frames<'_>, from: *const u64, count: u64) -> Result<u64> {
     // SAFETY: the template passes a run of registers, which may change during the call.
-    let all = ArgumentCopy::of(unsafe { values(from, count) });
+    let all = ArgumentCopy::of(unsafe { values(from, count) }, &[]);
     vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..])
 }
 
@@ -169,13 +177,42 @@ pub(crate) unsafe fn gather(vm: &mut Vm, from: *const u64, count: u64) -> u64 {
 }
 
 pub(crate) fn call_gathered(vm: &mut Vm, frames: Frames<'_>, count: u64) -> Result<u64> {
-    // Some were results of the last call, and are in no register.
-    let kept = vm.roots.len();
-    let all = ArgumentCopy::of(&vm.gathered[..count as usize]);
-    vm.roots.extend_from_slice(all.values());
-    let first = vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..]);
-    vm.roots.truncate(kept);
-    first
+    // Some were results of the last call, and are in no register: the collector finds them where a function of Rust has its arguments.
+    let all = ArgumentCopy::of(&vm.gathered[..count as usize], &[]);
+    vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..])
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn gather_varargs(vm: &mut Vm, from: *const u64, count: u64, pack: u64) -> u64 {
+    // SAFETY: the template passes a run of registers.
+    vm.gather_both(unsafe { values(from, count) }, pack_of(pack).plain_values())
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn call_with_varargs(
+    vm: &mut Vm,
+    frames: Frames<'_>,
+    from: *const u64,
+    count: u64,
+    pack: u64,
+) -> Result<u64> {
+    // SAFETY: the template passes a run of registers.
+    let (first, pack) = (unsafe { values(from, count) }, pack_of(pack));
+    let varargs = pack.plain_values();
+    // What mostly is called so needs no copy of its arguments.
+    if let [callee, which] = *first
+        && native_of(callee)
+            .is_some_and(|native| native.function == base::select as NativeFunction as usize as u64)
+        && let Some(first) = base::selected(vm, which, varargs)
+    {
+        return Ok(first.0);
+    }
+    let all = ArgumentCopy::of(first, varargs);
+    vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..])
 }
 
 /// So many values are copied to the machine's stack, and more to the heap.
@@ -183,7 +220,7 @@ const FEW: usize = 16;
 
 /// A copy of values.
 struct ArgumentCopy {
-    few: [Value; FEW],
+    few: [MaybeUninit<Value>; FEW],
     count: usize,
     /// Empty if there are few.
     many: Vec<Value>,
@@ -191,23 +228,51 @@ struct ArgumentCopy {
 
 impl ArgumentCopy {
     #[inline(always)]
-    fn of(values: &[Value]) -> ArgumentCopy {
-        let mut copied = ArgumentCopy { few: [Value::NIL; FEW], count: values.len(), many: Vec::new() };
-        match copied.few.get_mut(..values.len()) {
-            Some(few) => few.copy_from_slice(values),
-            None => copied.many = values.to_vec(),
+    fn of(values: &[Value], more: &[Value]) -> ArgumentCopy {
+        let few = [MaybeUninit::uninit(); FEW];
+        let mut copied = ArgumentCopy { few, count: values.len() + more.len(), many: Vec::new() };
+        if copied.count > FEW {
+            copied.many = [values, more].concat();
+        } else {
+            let to: *mut Value = copied.few.as_mut_ptr().cast();
+            // SAFETY: there is room for so many.
+            unsafe {
+                copy_values(values, to);
+                copy_values(more, to.add(values.len()));
+            }
         }
         copied
     }
 
     #[inline(always)]
     fn values(&self) -> &[Value] {
-        if self.many.is_empty() { &self.few[..self.count] } else { &self.many }
+        if self.count > FEW {
+            return &self.many;
+        }
+        // SAFETY: so many were copied.
+        unsafe { std::slice::from_raw_parts(self.few.as_ptr().cast(), self.count) }
     }
 }
 
-pub(crate) fn put_varargs(vm: &mut Vm, pack: u64) -> u64 {
-    vm.give_each(pack_of(pack).values().iter().map(std::cell::Cell::get)).0
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn put_varargs_behind(vm: &mut Vm, from: *const u64, count: u64, pack: u64) -> u64 {
+    // SAFETY: the template passes a run of registers.
+    vm.give_both(unsafe { values(from, count) }, pack_of(pack).plain_values()).0
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn take_varargs(to: *mut u64, count: u64, pack: u64) {
+    let pack = pack_of(pack);
+    let there = pack.plain_values();
+    for at in 0..count as usize {
+        let value = there.get(at).copied().unwrap_or(Value::NIL);
+        // SAFETY: the template passes a run of registers.
+        unsafe { to.add(at).write(value.0) };
+    }
 }
 
 /// # Safety
@@ -327,7 +392,7 @@ pub(crate) fn unprotect(vm: &mut Vm, first: u64) -> u64 {
         return vm.give(&[Value::FALSE, error]).0;
     }
     if vm.n_results > 0 {
-        vm.results.insert(0, Value(first));
+        put_in_front(&mut vm.results, &[Value(first)]);
     }
     vm.n_results += 1;
     Value::TRUE.0
@@ -342,7 +407,7 @@ pub(crate) fn before_yield(vm: &mut Vm, frames: Frames<'_>, pack: u64) -> Result
         return vm.fail_plainly(&frames, YIELD_OUTSIDE);
     }
     vm.transfer.clear();
-    vm.transfer.extend(pack_of(pack).values().iter().map(std::cell::Cell::get));
+    add_few(&mut vm.transfer, pack_of(pack).plain_values());
     Ok(())
 }
 
@@ -352,12 +417,18 @@ pub(crate) fn before_yield_few(vm: &mut Vm, frames: Frames<'_>, a: u64, b: u64, 
     if vm.threads.is_empty() {
         return vm.fail_plainly(&frames, YIELD_OUTSIDE);
     }
+    let count = match [a, b, c] {
+        [ABSENT, ..] => 0,
+        [_, ABSENT, _] => 1,
+        [_, _, ABSENT] => 2,
+        _ => 3,
+    };
     vm.transfer.clear();
-    for given in [a, b, c] {
-        if given == ABSENT {
-            break;
-        }
-        vm.transfer.push(Value(given));
+    vm.transfer.reserve(3);
+    // SAFETY: there is room for all three.
+    unsafe {
+        vm.transfer.as_mut_ptr().cast::<[u64; 3]>().write([a, b, c]);
+        vm.transfer.set_len(count);
     }
     Ok(())
 }

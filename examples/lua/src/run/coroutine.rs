@@ -38,8 +38,7 @@ impl Vm {
         if thread.status() != Status::Suspended || self.threads.len() >= MOST_NESTED {
             return self.not_resumed(thread);
         }
-        let suspended = thread.stack.borrow_mut().take();
-        let mut stack: Box<FiberStack> = match suspended {
+        let mut stack: Box<FiberStack> = match thread.stack.take() {
             Some(stack) => {
                 self.transfer.clear();
                 add_few(&mut self.transfer, arguments);
@@ -55,15 +54,15 @@ impl Vm {
         around.iter().for_each(|around| around.status.set(Status::Normal));
         thread.status.set(Status::Running);
         self.threads.push(thread);
-        self.handlers_of(thread);
+        let outer = self.begin_handlers(thread);
         thread.resumer.set(self.running.cast());
         let resumed = stack.0.resume(self, 0);
-        self.handlers_of(thread);
+        self.end_handlers(thread, outer);
         self.threads.pop();
         around.iter().for_each(|around| around.status.set(Status::Running));
         if let Ok(Resumed::Suspended(_)) = resumed {
             thread.status.set(Status::Suspended);
-            *thread.stack.borrow_mut() = Some(stack);
+            thread.stack.set(Some(stack));
             // Its frames may have got what was not reached before.
             self.heap.again(thread.header());
             return Ok(());
@@ -91,7 +90,7 @@ impl Vm {
         thread.status.set(Status::Dead);
         match resumed {
             Ok(Resumed::Returned(value) | Resumed::Suspended(value)) => {
-                self.transfer = self.all_results(Value(value));
+                self.transfer_results(Value(value));
                 Ok(())
             }
             Err(error) => self.has_failed(error),
@@ -116,9 +115,17 @@ impl Vm {
         arguments: &[Value],
     ) -> std::result::Result<Fiber<'static, Op>, azulejo::Error> {
         let closure = thread.function;
-        let itself = Value::object(FUNCTION, closure).0;
-        let words: Vec<u64> = std::iter::once(itself).chain(arguments.iter().map(|value| value.0)).collect();
-        self.engine.owned_fiber(function_of(closure), &words[..])
+        let (function, itself) = (function_of(closure), Value::object(FUNCTION, closure).0);
+        match *arguments {
+            [] => self.engine.owned_fiber(function, (itself,)),
+            [a] => self.engine.owned_fiber(function, (itself, a.0)),
+            [a, b] => self.engine.owned_fiber(function, (itself, a.0, b.0)),
+            _ => {
+                let all: Vec<u64> =
+                    std::iter::once(itself).chain(arguments.iter().map(|value| value.0)).collect();
+                self.engine.owned_fiber(function, &all[..])
+            }
+        }
     }
 
     /// The table that functions which are loaded have their global variables in.
@@ -145,11 +152,25 @@ impl Vm {
         thread
     }
 
-    /// Exchanges the handlers of the program with those of a coroutine.
-    fn handlers_of(&mut self, thread: Gc<Thread>) {
-        let mut others = thread.handlers.borrow_mut();
-        if !self.handlers.is_empty() || !others.is_empty() {
-            std::mem::swap(&mut self.handlers, &mut others);
+    /// Puts a coroutine's handlers on top of those of its resumer, behind one that stands for `resume`; returns where those of the resumer
+    /// begin.
+    #[inline(always)]
+    fn begin_handlers(&mut self, thread: Gc<Thread>) -> usize {
+        let outer = std::mem::replace(&mut self.own_handlers, self.handlers.len() + 1);
+        self.handlers.push(None);
+        if !thread.handlers.borrow().is_empty() {
+            self.handlers.append(&mut thread.handlers.borrow_mut());
         }
+        outer
+    }
+
+    /// Takes them away.
+    #[inline(always)]
+    fn end_handlers(&mut self, thread: Gc<Thread>, outer: usize) {
+        let own = std::mem::replace(&mut self.own_handlers, outer);
+        if self.handlers.len() > own {
+            *thread.handlers.borrow_mut() = self.handlers.split_off(own);
+        }
+        self.handlers.truncate(own - 1);
     }
 }

@@ -182,14 +182,12 @@ impl Vm {
         if self.threads.last() == Some(&thread) {
             return look(self, &self.levels(frames));
         }
-        match &mut *thread.stack.borrow_mut() {
-            Some(stack) => {
-                let frames = stack.frames();
-                let levels: Vec<Level<'_>> = frames.iter().map(Level::Frame).collect();
-                look(self, &levels)
-            }
-            None => look(self, &[]),
-        }
+        let Some(mut stack) = thread.stack.take() else { return look(self, &[]) };
+        let frames = stack.frames();
+        let levels: Vec<Level<'_>> = frames.iter().map(Level::Frame).collect();
+        let seen = look(self, &levels);
+        thread.stack.set(Some(stack));
+        seen
     }
 
     /// What the function at a level was made from, if it is one of Lua.

@@ -59,6 +59,25 @@ pub(crate) unsafe fn set_list_and_results(
 
 /// # Safety
 ///
+/// As for `set_list`.
+pub(crate) unsafe fn set_list_and_varargs(
+    vm: &mut Vm,
+    table: u64,
+    first: u32,
+    from: *const u64,
+    count: u64,
+    pack: u64,
+) -> Result<()> {
+    let table = Value(table).as_table().expect("a constructor has made it");
+    // SAFETY: the template passes a run of registers.
+    let values = unsafe { values(from, count) };
+    let mut set = |first, values| vm.heap.set_list(table, first, values).map_err(|_| Thrown::Error);
+    set(first, values)?;
+    set(first + count as u32, pack_of(pack).plain_values())
+}
+
+/// # Safety
+///
 /// So many values must be there.
 pub(crate) unsafe fn new_closure(
     vm: &mut Vm,

@@ -328,6 +328,8 @@ template! {
         (carg (window $values) ptr) (carg (length $values) u64)))
     Op::SetListAndResults => unsafe (callv throws set_list_and_results (arglist (carg (tc) ptr) (carg $table u64)
         (carg $first u32) (carg (window $values) ptr) (carg (length $values) u64)))
+    Op::SetListAndVarargs => unsafe (callv throws set_list_and_varargs (arglist (carg (tc) ptr) (carg $table u64)
+        (carg $first u32) (carg (window $values) ptr) (carg (length $values) u64) (carg $pack u64)))
     Op::NewClosure! => unsafe (dov
         (set $dst (box function (call new_closure (arglist (carg (tc) ptr) (carg $closure u64) (carg $definition u64)
             (carg (window $upvalues) ptr) (carg (length $upvalues) u64)) ptr)))
@@ -409,6 +411,14 @@ template! {
                 (if (^is_closure $function)
                     (invoke observes (^code_for_any $function) (arglist (spread (^gathered) $n)) u64)
                     (^natively_gathered $n)))))
+    macro ^gather_varargs () (call gather_varargs (arglist
+        (carg (tc) ptr) (carg (window $call) ptr) (carg (length $call) u64) (carg $pack u64)) u64)
+    Op::CallWithVarargs => unsafe (let: (($function (^first_of $call)))
+        (if (^is_closure $function)
+            (let: (($n (^gather_varargs)))
+                (invoke observes (^code_for_any $function) (arglist (spread (^gathered) $n)) u64))
+            (call throws observes call_with_varargs (arglist (carg (tc) ptr) (carg (frames) ptr)
+                (carg (window $call) ptr) (carg (length $call) u64) (carg $pack u64)) u64)))
     macro ^end_with (,arguments) (when (^is_closure $function) (tail (^code $function) ,arguments))
     Op::TailCall0 => unsafe (^end_with (arglist $function))
     Op::TailCall1 => unsafe (^end_with (arglist $function $a))
@@ -420,7 +430,11 @@ template! {
         (when (^is_closure $function)
             (ifv (^has_one) (tail (^code_for_any $function) (arglist $call))
                 (letv: (($n (^gather $call))) (tail (^code_for_any $function) (arglist (spread (^gathered) $n)))))))
-    Op::PutVarargs => (call put_varargs (arglist (carg (tc) ptr) (carg $pack u64)) u64)
+    Op::TailCallWithVarargs => unsafe (letv: (($function (^first_of $call)))
+        (when (^is_closure $function)
+            (letv: (($n (^gather_varargs))) (tail (^code_for_any $function) (arglist (spread (^gathered) $n))))))
+    Op::TakeVarargs => unsafe (callv take_varargs
+        (arglist (carg (window $values) ptr) (carg (length $values) u64) (carg $pack u64)))
     Op::TakeResults => unsafe (callv take_results
         (arglist (carg (tc) ptr) (carg (window $results) ptr) (carg (length $results) u64)))
     Op::Collect! => unsafe (^collect)
@@ -437,6 +451,8 @@ template! {
         (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
     Op::ReturnResults => unsafe (return (call put_more_results
         (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
+    Op::ReturnVarargs => unsafe (return (call put_varargs_behind (arglist
+        (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64) (carg $pack u64)) u64))
     Op::ReturnGiven => (return $a)
     Op::ForEachIndex! => unsafe (when (eq $function (load machine (addr (tc) &EACH_INDEX) u64))
         (asv (($of table $state) ($before number $control))

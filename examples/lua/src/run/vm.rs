@@ -1,12 +1,12 @@
 //! The context of running bytecode: the heap, what is global, and what passes between functions.
 
 use super::draft::{Draft, LocalName, OperandName};
-use crate::object::function::{Closure, Definition, Pack};
+use crate::object::function::{Closure, Definition, Pack, copy_values};
 use crate::object::heap::{Gc, Header, Heap};
 use crate::object::string::{MAX_LEN, Str};
 use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
-use crate::object::value::{ABSENT, FUNCTION, NIL, Type, USERDATA, Value};
+use crate::object::value::{ABSENT, FUNCTION, NIL, THREAD, Type, USERDATA, Value};
 use crate::run::bytecode::Op;
 use crate::run::clocks::Clocks;
 use crate::run::error::{Ending, Thrown};
@@ -65,6 +65,8 @@ pub struct Vm {
     pub(crate) has_caught: bool,
     /// What handles the errors of each call that is protected, the innermost last.
     pub(crate) handlers: Vec<Option<Value>>,
+    /// Where those of the coroutine that runs begin.
+    pub(crate) own_handlers: usize,
     /// The coroutines that run: each has resumed the next.
     pub(crate) threads: Vec<Gc<Thread>>,
     /// What passes between a coroutine and its resumer; nothing at other times.
@@ -88,6 +90,8 @@ pub struct Vm {
     /// Where `print` writes.
     pub out: Box<dyn Write>,
     pub(crate) globals: Gc<Table>,
+    /// The pack of all calls that have no arguments behind the parameters.
+    no_values: Gc<Pack>,
     /// The metatables of values that have none of their own, by type.
     pub(crate) metatables: [Option<Gc<Table>>; 9],
     pub(crate) names: Names,
@@ -138,14 +142,30 @@ pub(crate) struct Prototype {
     pub(crate) text: Option<(Rc<[u8]>, FunctionText)>,
 }
 
-/// Adds values to a list. A single one, as it mostly is, costs no call of C's `memcpy`.
+/// Adds values to a list. Mostly they are few.
 #[inline(always)]
 pub(crate) fn add_few(list: &mut Vec<Value>, values: &[Value]) {
-    match values {
-        [] => {}
-        [one] => list.push(*one),
-        _ => list.extend_from_slice(values),
+    list.reserve(values.len());
+    // SAFETY: there is room for them.
+    unsafe {
+        copy_values(values, list.as_mut_ptr().add(list.len()));
+        list.set_len(list.len() + values.len());
     }
+}
+
+/// Puts values in front of those of a list, of which there are mostly few.
+pub(crate) fn put_in_front(list: &mut Vec<Value>, values: &[Value]) {
+    let (before, count) = (list.len(), values.len());
+    if before > 8 {
+        list.splice(..0, values.iter().copied());
+        return;
+    }
+    list.resize(before + count, Value::NIL);
+    for at in (0..before).rev() {
+        list[at + count] = list[at];
+    }
+    // SAFETY: there are so many.
+    unsafe { copy_values(values, list.as_mut_ptr()) };
 }
 
 /// What is known of a closure's function.
@@ -204,12 +224,15 @@ impl Vm {
             types: Type::ALL.map(|ty| name(ty.name())),
         };
         let globals = heap.table(Room::default());
+        let no_values = heap.pack(&[]);
+        heap.keep(no_values.header());
         let engine = Rc::new(settings.engine());
         engine.pack_surplus(|vm: &mut Vm, surplus| {
             // SAFETY: values are words.
             let surplus =
                 unsafe { std::slice::from_raw_parts(surplus.as_ptr().cast::<Value>(), surplus.len()) };
-            Ok(Value::object(crate::object::value::THREAD, vm.heap.pack(surplus)).0)
+            let pack = if surplus.is_empty() { vm.no_values } else { vm.heap.pack(surplus) };
+            Ok(Value::object(THREAD, pack).0)
         });
         let library = LibraryState::default();
         let mut vm = Vm {
@@ -223,6 +246,7 @@ impl Vm {
             stopped_at: Vec::new(),
             has_caught: false,
             handlers: Vec::new(),
+            own_handlers: 0,
             threads: Vec::new(),
             transfer: Vec::new(),
             method: Value::NIL,
@@ -236,6 +260,7 @@ impl Vm {
             hooks: Hooks::default(),
             out: Box::new(library.files.stdout.writer()),
             globals,
+            no_values,
             metatables: [None; 9],
             names,
             engine,
@@ -264,13 +289,29 @@ impl Vm {
     pub(crate) fn gather_with_results(&mut self, values: &[Value]) -> u64 {
         let n_results = self.n_results as usize;
         let count = values.len() - 1 + n_results;
-        self.gathered_memory(count.max(values.len()))[..values.len()].copy_from_slice(values);
-        let rest = n_results.saturating_sub(1);
-        self.gathered[values.len()..values.len() + rest].copy_from_slice(&self.results[..rest]);
+        let to = self.gathered_memory(count.max(values.len())).as_mut_ptr();
+        // SAFETY: there is room for all of them.
+        unsafe {
+            copy_values(values, to);
+            copy_values(&self.results[..n_results.saturating_sub(1)], to.add(values.len()));
+        }
+        count as u64
+    }
+
+    /// Gathers values and those behind them.
+    pub(crate) fn gather_both(&mut self, values: &[Value], more: &[Value]) -> u64 {
+        let count = values.len() + more.len();
+        let to = self.gathered_memory(count).as_mut_ptr();
+        // SAFETY: there is room for all of them.
+        unsafe {
+            copy_values(values, to);
+            copy_values(more, to.add(values.len()));
+        }
         count as u64
     }
 
     /// Memory for so many arguments, and some more that may be read.
+    #[inline]
     fn gathered_memory(&mut self, count: usize) -> &mut [Value] {
         if self.gathered.len() < count + SPARE {
             self.gathered.resize((count + SPARE).next_power_of_two(), Value::NIL);
@@ -280,17 +321,23 @@ impl Vm {
     }
 
     /// Sets the results of a call; returns the first.
+    #[inline]
     pub(crate) fn give(&mut self, results: &[Value]) -> Value {
-        self.give_each(results.iter().copied())
+        self.n_results = results.len() as u32;
+        self.results.clear();
+        let Some((first, rest)) = results.split_first() else { return Value::NIL };
+        add_few(&mut self.results, rest);
+        *first
     }
 
-    /// Likewise.
-    pub(crate) fn give_each(&mut self, mut results: impl ExactSizeIterator<Item = Value>) -> Value {
-        self.n_results = results.len() as u32;
-        let first = results.next().unwrap_or(Value::NIL);
+    /// Likewise, of values and those behind them.
+    pub(crate) fn give_both(&mut self, values: &[Value], more: &[Value]) -> Value {
+        let Some((first, rest)) = values.split_first() else { return self.give(more) };
+        self.n_results = (values.len() + more.len()) as u32;
         self.results.clear();
-        self.results.extend(results);
-        first
+        add_few(&mut self.results, rest);
+        add_few(&mut self.results, more);
+        *first
     }
 
     /// Makes what has passed between a coroutine and its resumer the results of a call; returns the first.
@@ -312,6 +359,16 @@ impl Vm {
         first
     }
 
+    /// Passes all results of the last call, of which this is the first, from a coroutine to its resumer.
+    pub(crate) fn transfer_results(&mut self, first: Value) {
+        self.transfer.clear();
+        if self.n_results > 0 {
+            self.results.truncate(self.n_results as usize - 1);
+            std::mem::swap(&mut self.results, &mut self.transfer);
+            put_in_front(&mut self.transfer, &[first]);
+        }
+    }
+
     /// Puts values in front of the results of the last call, the first of which is the last of the values; returns the first.
     pub(crate) fn give_with_results(&mut self, values: &[Value]) -> Value {
         let n_results = self.n_results as usize;
@@ -320,7 +377,7 @@ impl Vm {
         let values = &values[..values.len() - (n_results == 0) as usize];
         self.n_results = (values.len() + self.results.len()) as u32;
         let Some((first, rest)) = values.split_first() else { return Value::NIL };
-        self.results.splice(..0, rest.iter().copied());
+        put_in_front(&mut self.results, rest);
         *first
     }
 
