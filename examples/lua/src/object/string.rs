@@ -15,6 +15,9 @@ pub struct Str {
     hash: u32,
 }
 
+// Whoever copies a short string counts on that.
+const _: () = assert!(size_of::<Str>() == 16);
+
 /// The longest string.
 pub const MAX_LEN: usize = i32::MAX as usize;
 
@@ -34,7 +37,27 @@ impl Str {
         self.hash
     }
 
+    /// Appends the bytes to others. Most texts are short, and a copy whose length is known is much quicker for these.
+    #[inline]
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+        /// So many bytes are behind each string's header, whatever is in them: what an object takes is a multiple of this.
+        const SHORT: usize = 16;
+        let (len, end) = (self.len(), out.len());
+        if len > SHORT {
+            return out.extend_from_slice(self.bytes());
+        }
+        out.reserve(SHORT);
+        // SAFETY: there is room for so many bytes behind the end, and so many are behind the header. Those that become part of the vector
+        // are the string's.
+        unsafe {
+            let text: *const u8 = std::ptr::from_ref(self).add(1).cast();
+            out.as_mut_ptr().add(end).copy_from_nonoverlapping(text, SHORT);
+            out.set_len(end + len);
+        }
+    }
+
     /// The bytes.
+    #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the bytes follow the object.
         unsafe { std::slice::from_raw_parts(std::ptr::from_ref(self).add(1).cast(), self.len()) }

@@ -48,7 +48,9 @@ fn is_same(a: &[u8], b: &[u8]) -> bool {
     macro_rules! ends {
         ($text:expr, $number:ty) => {{
             let (first, last) = ($text.first_chunk(), $text.last_chunk());
-            first.zip(last).map(|(first, last)| (<$number>::from_ne_bytes(*first), <$number>::from_ne_bytes(*last)))
+            first
+                .zip(last)
+                .map(|(first, last)| (<$number>::from_ne_bytes(*first), <$number>::from_ne_bytes(*last)))
         }};
     }
     match (a.len(), b.len()) {
@@ -199,7 +201,8 @@ mod tests {
             let (mut heap, mut kept) = (Heap::new(), HashMap::new());
             let mut random: u64 = seed;
             for step in 0..60_000 {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let text = text((random >> 33) as usize % spread);
                 let string = heap.string(&text);
                 assert_eq!(string.bytes(), text);

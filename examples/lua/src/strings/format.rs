@@ -33,23 +33,22 @@ pub enum Conversion {
     Text,
 }
 
-/// What the letters mean.
-const CONVERSIONS: [(u8, Conversion); 14] = [
-    (b'c', Conversion::Byte),
-    (b'd', Conversion::Signed),
-    (b'i', Conversion::Signed),
-    (b'u', Conversion::Unsigned),
-    (b'o', Conversion::Octal),
-    (b'x', Conversion::Hexadecimal),
-    (b'X', Conversion::Hexadecimal),
-    (b'e', Conversion::Scientific),
-    (b'E', Conversion::Scientific),
-    (b'f', Conversion::Fixed),
-    (b'g', Conversion::General),
-    (b'G', Conversion::General),
-    (b'q', Conversion::Quoted),
-    (b's', Conversion::Text),
-];
+/// What a letter means.
+fn conversion_of(letter: u8) -> Option<Conversion> {
+    Some(match letter {
+        b'c' => Conversion::Byte,
+        b'd' | b'i' => Conversion::Signed,
+        b'u' => Conversion::Unsigned,
+        b'o' => Conversion::Octal,
+        b'x' | b'X' => Conversion::Hexadecimal,
+        b'e' | b'E' => Conversion::Scientific,
+        b'f' => Conversion::Fixed,
+        b'g' | b'G' => Conversion::General,
+        b'q' => Conversion::Quoted,
+        b's' => Conversion::Text,
+        _ => return None,
+    })
+}
 
 /// Why the text of a format is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,9 +96,12 @@ impl std::error::Error for FormatError {}
 /// assert_eq!(out, b"100% ");
 /// ```
 pub fn put_literal(format: &[u8], mut at: usize, out: &mut Vec<u8>) -> Option<usize> {
+    /// So far what is looked for is mostly near: a quicker search takes longer to begin.
+    const NEAR: usize = 16;
     loop {
         let rest = &format[at..];
-        let Some(len) = memchr::memchr(b'%', rest) else {
+        let near = rest.iter().take(NEAR).position(|byte| *byte == b'%');
+        let Some(len) = near.or_else(|| Some(NEAR + memchr::memchr(b'%', rest.get(NEAR..)?)?)) else {
             out.extend_from_slice(rest);
             return None;
         };
@@ -146,40 +148,46 @@ pub struct Spec {
 impl Spec {
     /// Reads an item, from behind its `%`. The result is also where it ends.
     pub fn parse(format: &[u8], start: usize) -> Result<(Spec, usize), FormatError> {
-        const FLAGS: &[u8] = b"-+ #0";
-        let item = &format[start..];
-        let n_flags = item.iter().take_while(|byte| FLAGS.contains(byte)).count();
-        if n_flags > FLAGS.len() {
+        /// How many flags there are.
+        const FLAGS: usize = 5;
+        let mut spec = Spec {
+            is_left: false,
+            has_plus: false,
+            has_blank: false,
+            is_alternate: false,
+            has_zeros: false,
+            is_capital: false,
+            width: 0,
+            precision: None,
+            conversion: Conversion::Text,
+        };
+        let mut at = start;
+        loop {
+            match format.get(at) {
+                Some(b'-') => spec.is_left = true,
+                Some(b'+') => spec.has_plus = true,
+                Some(b' ') => spec.has_blank = true,
+                Some(b'#') => spec.is_alternate = true,
+                Some(b'0') => spec.has_zeros = true,
+                _ => break,
+            }
+            at += 1;
+        }
+        if at - start > FLAGS {
             return Err(FormatError::RepeatedFlags);
         }
-        let (flags, rest) = item.split_at(n_flags);
-        let has = |flag| flags.contains(&flag);
-        let (width, rest) = two_digits(rest);
-        let (precision, rest) = match rest {
-            [b'.', rest @ ..] => {
-                let (precision, rest) = two_digits(rest);
-                (Some(precision), rest)
-            }
-            _ => (None, rest),
-        };
-        let letter = rest.first().copied().unwrap_or(0);
+        spec.width = two_digits(format, &mut at);
+        if format.get(at) == Some(&b'.') {
+            at += 1;
+            spec.precision = Some(two_digits(format, &mut at));
+        }
+        let letter = format.get(at).copied().unwrap_or(0);
         if letter.is_ascii_digit() {
             return Err(FormatError::TooLong);
         }
-        let conversion = CONVERSIONS.iter().find(|(known, _)| *known == letter);
-        let (_, conversion) = conversion.ok_or(FormatError::InvalidOption(letter))?;
-        let spec = Spec {
-            is_left: has(b'-'),
-            has_plus: has(b'+'),
-            has_blank: has(b' '),
-            is_alternate: has(b'#'),
-            has_zeros: has(b'0'),
-            is_capital: letter.is_ascii_uppercase(),
-            width,
-            precision,
-            conversion: *conversion,
-        };
-        Ok((spec, format.len() - rest.len() + 1))
+        spec.conversion = conversion_of(letter).ok_or(FormatError::InvalidOption(letter))?;
+        spec.is_capital = letter.is_ascii_uppercase();
+        Ok((spec, at + 1))
     }
 
     /// What it makes of its argument.
@@ -307,17 +315,28 @@ impl Spec {
     }
 }
 
-/// A number of at most two digits, and what follows it. Without digits it is 0.
-fn two_digits(text: &[u8]) -> (usize, &[u8]) {
-    let n_digits = text.iter().take(2).take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at(n_digits);
-    (digits.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0')), rest)
+/// A number of at most two digits, which the place goes behind. Without digits it is 0.
+fn two_digits(text: &[u8], at: &mut usize) -> usize {
+    let end = *at + 2;
+    let mut number = 0;
+    while let Some(digit @ b'0'..=b'9') = text.get(*at)
+        && *at < end
+    {
+        number = number * 10 + usize::from(digit - b'0');
+        *at += 1;
+    }
+    number
 }
 
 /// Puts the same byte so many times into a vector.
 fn insert(count: usize, byte: u8, at: usize, out: &mut Vec<u8>) {
     if count > 0 {
-        out.splice(at..at, std::iter::repeat_n(byte, count));
+        let end = out.len();
+        out.resize(end + count, byte);
+        if at < end {
+            out.copy_within(at..end, at + count);
+            out[at..(at + count).min(end)].fill(byte);
+        }
     }
 }
 

@@ -120,6 +120,7 @@ pub struct Pattern {
     pub(super) is_anchored: bool,
     /// Every match starts with one of these bytes, if that is known.
     pub(super) first: Option<Single>,
+    is_plain: bool,
 }
 
 impl Pattern {
@@ -139,6 +140,11 @@ impl Pattern {
     /// Whether a `^` ties it to where matching starts.
     pub fn is_anchored(&self) -> bool {
         self.is_anchored
+    }
+
+    /// Whether it is only a text to `find`: see [`is_plain`].
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     fn compile(text: &[u8], is_anchored: bool) -> Pattern {
@@ -175,7 +181,8 @@ impl Pattern {
             Some(Item::Balanced(open, _)) => Some(Single::Byte(*open)),
             _ => None,
         };
-        Pattern { items, sets: compiler.sets, n_captures: compiler.n_captures, is_anchored, first }
+        let is_plain = !is_anchored && is_plain(text);
+        Pattern { items, sets: compiler.sets, n_captures: compiler.n_captures, is_anchored, first, is_plain }
     }
 
     /// Whether a single item takes a byte.
@@ -361,27 +368,33 @@ pub struct Patterns {
 impl Patterns {
     const N_PLACES: usize = 64;
     /// Longer patterns are not remembered.
-    const MAX_LEN: usize = 128;
+    pub(crate) const MAX_LEN: usize = 128;
 
     /// The pattern of a text, as [`Pattern::new`] makes it.
     pub fn get(&mut self, text: &[u8]) -> Rc<Pattern> {
-        if text.len() > Patterns::MAX_LEN {
-            return Rc::new(Pattern::new(text));
+        let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        let hash = text.iter().take(Patterns::MAX_LEN).fold(text.len() as u32, mix);
+        self.get_by(hash ^ hash >> 15, text)
+    }
+
+    /// The same for a text whose hash is known, whatever hash that is.
+    #[inline]
+    pub(crate) fn get_by(&mut self, hash: u32, text: &[u8]) -> Rc<Pattern> {
+        match self.places.get(hash as usize % Patterns::N_PLACES) {
+            Some(Some(known)) if *known.text == *text => Rc::clone(&known.pattern),
+            _ => self.compile(hash, text),
         }
-        if self.places.is_empty() {
-            self.places.resize(Patterns::N_PLACES, None);
-        }
-        let hash = text
-            .iter()
-            .fold(text.len() as u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-        let place = &mut self.places[(hash ^ hash >> 15) as usize % Patterns::N_PLACES];
-        if let Some(known) = place
-            && *known.text == *text
-        {
-            return Rc::clone(&known.pattern);
-        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn compile(&mut self, hash: u32, text: &[u8]) -> Rc<Pattern> {
         let pattern = Rc::new(Pattern::new(text));
-        *place = Some(Known { text: text.into(), pattern: Rc::clone(&pattern) });
+        if text.len() <= Patterns::MAX_LEN {
+            self.places.resize(Patterns::N_PLACES, None);
+            let known = Known { text: text.into(), pattern: Rc::clone(&pattern) };
+            self.places[hash as usize % Patterns::N_PLACES] = Some(known);
+        }
         pattern
     }
 
@@ -390,6 +403,15 @@ impl Patterns {
         match text {
             [b'^', ..] => Rc::new(Pattern::unanchored(text)),
             _ => self.get(text),
+        }
+    }
+
+    /// The same for a text whose hash is known.
+    #[inline]
+    pub(crate) fn get_unanchored_by(&mut self, hash: u32, text: &[u8]) -> Rc<Pattern> {
+        match text {
+            [b'^', ..] => Rc::new(Pattern::unanchored(text)),
+            _ => self.get_by(hash, text),
         }
     }
 }
@@ -476,6 +498,8 @@ mod tests {
 
     #[test]
     fn special_bytes_are_those_before_a_zero() {
+        let texts = [&b"a"[..], b"", b"^a", b"a)]", b"a\0.", b"a.", b"^", b"a-", b"%a"];
+        assert!(texts.iter().all(|text| Pattern::new(text).is_plain() == is_plain(text)));
         assert!([&b"a)]"[..], b"a\0.", b""].iter().all(|text| is_plain(text)));
         assert!(b"^$*+?.([%-".iter().all(|byte| !is_plain(&[*byte])));
     }
@@ -487,6 +511,13 @@ mod tests {
             let text = number.to_string();
             assert_eq!(*patterns.get(text.as_bytes()), Pattern::new(text.as_bytes()));
         }
+        // Another hash, or the same for all, is as good.
+        for number in (0..1000u32).chain(0..100) {
+            let text = number.to_string();
+            assert_eq!(*patterns.get_by(number / 50, text.as_bytes()), Pattern::new(text.as_bytes()));
+        }
+        let long = [b'%'; 2 * Patterns::MAX_LEN];
+        assert_eq!(*patterns.get_by(0, &long), Pattern::new(&long));
         assert!(patterns.get(b"^a").is_anchored());
         assert!(!patterns.get_unanchored(b"^a").is_anchored());
     }
