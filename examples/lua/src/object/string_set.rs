@@ -232,7 +232,9 @@ mod tests {
             kept.clear();
             heap.collect(&Roots(&kept));
             heap.collect(&Roots(&kept));
-            assert!(heap.strings.count < 8 && heap.strings.used < 8);
+            // In front of strings that stay there may be places that are not free.
+            let (count, used) = (heap.strings.count, heap.strings.used);
+            assert!(count < 8 && used < 200, "{count} in {used} places");
         }
     }
 
