@@ -1,6 +1,6 @@
 //! `string`: all functions but those that look for patterns.
 
-use super::{Arguments, Natives, built, give_all, new_string, no_memory, register, search};
+use super::{Arguments, Natives, built, new_string, no_memory, register, search};
 use crate::object::heap::ObjectKind;
 use crate::object::table::Room;
 use crate::object::value::{FUNCTION, Type, Value};
@@ -70,7 +70,12 @@ fn byte(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     if range.len() + args.len() > MOST {
         return args.fail(vm, "stack overflow (string slice too long)");
     }
-    Ok(give_all(vm, text.bytes()[range].iter().map(|byte| Value::number(f64::from(*byte)))))
+    let Some((first, rest)) = text.bytes()[range].split_first() else { return Ok(vm.give(&[])) };
+    // Mostly there are few: one after the other is quicker than to prepare for many.
+    vm.results.clear();
+    rest.iter().for_each(|byte| vm.results.push(Value::number(f64::from(*byte))));
+    vm.n_results = 1 + rest.len() as u32;
+    Ok(Value::number(f64::from(*first)))
 }
 
 fn char(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {

@@ -6,14 +6,19 @@
 pub(crate) use super::string_set::Strings;
 
 use crate::object::heap::{Gc, Header, Heap, ObjectKind, color};
+use std::cell::Cell;
 
-/// A string on the heap. Its bytes follow, and a zero.
+/// A string on the heap. Its bytes follow, and a zero. The lower half of its hash are the flags of the header.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Str {
     header: Header,
-    hash: u32,
+    /// The address of the next string with the same place in the set of strings, and in the upper bits the upper half of the hash.
+    next: Cell<u64>,
 }
+
+/// The bits of an address.
+const ADDRESS: u64 = (1 << 48) - 1;
 
 // Whoever copies a short string counts on that.
 const _: () = assert!(size_of::<Str>() == 16);
@@ -33,8 +38,22 @@ impl Str {
     }
 
     /// The hash of the bytes.
+    #[inline(always)]
     pub fn hash(&self) -> u32 {
-        self.hash
+        u32::from(self.header.flags.get()) | (self.next.get() >> 48 << 16) as u32
+    }
+
+    /// The next string with the same place in the set of strings.
+    #[inline(always)]
+    pub(super) fn next(&self) -> Option<Gc<Str>> {
+        let address = self.next.get() & ADDRESS;
+        // SAFETY: strings are removed from the set before they are freed.
+        (address != 0).then(|| unsafe { Gc::at(address) })
+    }
+
+    #[inline(always)]
+    pub(super) fn set_next(&self, next: Option<Gc<Str>>) {
+        self.next.set(self.next.get() & !ADDRESS | next.map_or(0, Gc::address));
     }
 
     /// Appends the bytes to others. Most texts are short, and a copy whose length is known is much quicker for these.
@@ -170,7 +189,8 @@ impl Heap {
         // SAFETY: there is so much memory.
         let string = unsafe {
             let header = Header::new(ObjectKind::String, self.white(), bytes.len() as u32);
-            memory.cast::<Str>().write(Str { header, hash });
+            header.flags.set(hash as u16);
+            memory.cast::<Str>().write(Str { header, next: Cell::new(u64::from(hash >> 16) << 48) });
             let text = memory.add(size_of::<Str>());
             text.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
             text.add(bytes.len()).write(0);

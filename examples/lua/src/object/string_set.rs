@@ -3,42 +3,52 @@
 //! In: bytes and their hash. Out: the string that has them, if there is one. The set keeps no string alive: the collector removes what it
 //! frees.
 //!
-//! A place is one word with the address of a string and half of its hash, so that a search looks at hardly any string but the one that
-//! it finds. A search goes from the place that the hash names to the next free one. Strings of one byte, and the empty one, are found
-//! without a hash, and are in no place.
-//!
-//! **Invariant:** between the place that a string's hash names and its own none is free. Where a string was is free only if the place
-//! behind it is.
+//! Strings with the same place are linked. A place is a word with the address of the first of them, some bits of its hash, and whether
+//! others follow. So a search for what is not there mostly looks at no string: most texts that programs make are new. Strings of one byte,
+//! and the empty one, are found without a hash, and are in no place.
 
 use super::string::Str;
 use crate::object::heap::Gc;
 
-/// A place that is free.
+/// A place without strings.
 const FREE: u64 = 0;
-/// A place whose string was removed. No string has this address.
-const REMOVED: u64 = 1;
-/// The bits of an address.
-const ADDRESS: u64 = (1 << 48) - 1;
+/// The bit of places with more than one string.
+const MORE: u64 = 1 << 48;
+/// The bits of a place that are bits of a hash.
+const TAG: u64 = !(MORE - 1) & !MORE;
 /// So many places there are at least.
 const LEAST: usize = 64;
 
 /// All strings of a heap.
 #[derive(Debug)]
 pub(crate) struct Strings {
-    /// A power of two of places, some of which are free.
+    /// A power of two of places.
     places: Vec<u64>,
     /// How many strings are in places.
     count: usize,
-    /// How many places are not free.
-    used: usize,
     /// The strings of one byte.
     single: Box<[Option<Gc<Str>>; 256]>,
     empty: Option<Gc<Str>>,
 }
 
-/// What is in a place: half of the hash, and the address.
-fn word_of(string: Gc<Str>) -> u64 {
-    u64::from(string.hash() >> 16) << 48 | string.address()
+/// The bits of a hash that are in a place.
+#[inline(always)]
+fn tag_of(hash: u32) -> u64 {
+    u64::from(hash) << 32 & TAG
+}
+
+/// The place whose first string this is.
+#[inline(always)]
+fn word_of(first: Option<Gc<Str>>) -> u64 {
+    let Some(first) = first else { return FREE };
+    first.address() | tag_of(first.hash()) | if first.next().is_some() { MORE } else { 0 }
+}
+
+/// The first string of a place.
+#[inline(always)]
+fn first_of(word: u64) -> Option<Gc<Str>> {
+    // SAFETY: strings are removed before they are freed.
+    (word != FREE).then(|| unsafe { Gc::at(word & (MORE - 1)) })
 }
 
 /// Whether two texts are the same. Most are short, and calls for these would take longer than they do.
@@ -64,7 +74,7 @@ fn is_same(a: &[u8], b: &[u8]) -> bool {
 
 impl Strings {
     pub(crate) fn new() -> Strings {
-        Strings { places: vec![FREE; LEAST], count: 0, used: 0, single: Box::new([None; 256]), empty: None }
+        Strings { places: vec![FREE; LEAST], count: 0, single: Box::new([None; 256]), empty: None }
     }
 
     /// The string of one byte, if there is one.
@@ -79,26 +89,28 @@ impl Strings {
         self.empty
     }
 
+    #[inline(always)]
+    fn place(&mut self, hash: u32) -> &mut u64 {
+        let mask = self.places.len() - 1;
+        // SAFETY: the mask keeps it within the places.
+        unsafe { self.places.get_unchecked_mut(hash as usize & mask) }
+    }
+
     /// The string of two or more bytes.
     #[inline(always)]
-    pub(super) fn find(&self, bytes: &[u8], hash: u32) -> Option<Gc<Str>> {
-        let mask = self.places.len() - 1;
-        let mut place = hash as usize & mask;
-        loop {
-            // SAFETY: the mask keeps it within the places.
-            let word = unsafe { *self.places.get_unchecked(place) };
-            if word == FREE {
-                return None;
-            }
-            if word >> 48 == u64::from(hash >> 16) && word != REMOVED {
-                // SAFETY: strings are removed before they are freed.
-                let string = unsafe { Gc::<Str>::at(word & ADDRESS) };
-                if is_same(string.bytes(), bytes) {
-                    return Some(string);
-                }
-            }
-            place = (place + 1) & mask;
+    pub(super) fn find(&mut self, bytes: &[u8], hash: u32) -> Option<Gc<Str>> {
+        let word = *self.place(hash);
+        if (word ^ tag_of(hash)) & TAG != 0 && word & MORE == 0 {
+            return None;
         }
+        let mut next = first_of(word);
+        while let Some(string) = next {
+            if string.hash() == hash && is_same(string.bytes(), bytes) {
+                return Some(string);
+            }
+            next = string.next();
+        }
+        None
     }
 
     /// Adds a string, which is not there.
@@ -107,66 +119,57 @@ impl Strings {
             [] => self.empty = Some(string),
             [byte] => self.single[byte as usize] = Some(string),
             _ => {
-                if self.used >= self.places.len() / 8 * 5 {
-                    self.make_anew();
+                if self.count >= self.places.len() {
+                    self.grow();
                 }
+                self.count += 1;
                 self.put(string);
             }
         }
     }
 
-    /// Puts a string into the first place that has none.
+    /// Makes a string the first of its place.
+    #[inline(always)]
     fn put(&mut self, string: Gc<Str>) {
-        let mask = self.places.len() - 1;
-        let mut place = string.hash() as usize & mask;
-        while self.places[place] > REMOVED {
-            place = (place + 1) & mask;
-        }
-        self.used += usize::from(self.places[place] == FREE);
-        self.count += 1;
-        self.places[place] = word_of(string);
+        let place = self.place(string.hash());
+        string.set_next(first_of(*place));
+        *place = word_of(Some(string));
     }
 
-    /// Makes more places, or as many without what was removed.
     #[cold]
     #[inline(never)]
-    fn make_anew(&mut self) {
-        let len = self.places.len();
-        let len = if self.count > len / 8 * 3 { 2 * len } else { len };
-        let before = std::mem::replace(&mut self.places, vec![FREE; len]);
-        (self.count, self.used) = (0, 0);
-        for word in before.into_iter().filter(|word| *word > REMOVED) {
-            // SAFETY: strings are removed before they are freed.
-            self.put(unsafe { Gc::at(word & ADDRESS) });
+    fn grow(&mut self) {
+        let doubled = vec![FREE; 2 * self.places.len()];
+        for word in std::mem::replace(&mut self.places, doubled) {
+            let mut next = first_of(word);
+            while let Some(string) = next {
+                next = string.next();
+                self.put(string);
+            }
         }
     }
 
     /// Forgets a string, whose memory is taken.
+    #[inline]
     pub(crate) fn remove(&mut self, gone: Gc<Str>) {
         match *gone.bytes() {
             [] => self.empty = None,
             [byte] => self.single[byte as usize] = None,
-            _ => self.take(gone),
-        }
-    }
-
-    fn take(&mut self, gone: Gc<Str>) {
-        let (mask, word) = (self.places.len() - 1, word_of(gone));
-        let mut place = gone.hash() as usize & mask;
-        while self.places[place] != word {
-            debug_assert!(self.places[place] != FREE, "the string is there");
-            place = (place + 1) & mask;
-        }
-        self.count -= 1;
-        self.places[place] = REMOVED;
-        if self.places[(place + 1) & mask] != FREE {
-            return;
-        }
-        // No search that comes here goes on.
-        while self.places[place] == REMOVED {
-            self.places[place] = FREE;
-            self.used -= 1;
-            place = place.wrapping_sub(1) & mask;
+            _ => {
+                self.count -= 1;
+                let place = self.place(gone.hash());
+                *place = match first_of(*place).filter(|first| *first != gone) {
+                    None => word_of(gone.next()),
+                    Some(first) => {
+                        let mut before = first;
+                        while let Some(string) = before.next().filter(|string| *string != gone) {
+                            before = string;
+                        }
+                        before.set_next(gone.next());
+                        word_of(Some(first))
+                    }
+                };
+            }
         }
     }
 }
@@ -227,14 +230,15 @@ mod tests {
             // The heap has some of its own.
             assert!(strings.count >= kept.len() - kept.keys().filter(is_short).count());
             assert!(strings.count <= kept.len() + 8, "{} of {}", strings.count, kept.len());
-            let used = strings.places.iter().filter(|word| **word != super::FREE).count();
-            assert_eq!(used, strings.used);
+            // Each place knows the first of its strings, and whether there are more.
+            for word in &strings.places {
+                assert_eq!(*word, super::word_of(super::first_of(*word)));
+            }
             kept.clear();
             heap.collect(&Roots(&kept));
             heap.collect(&Roots(&kept));
-            // In front of strings that stay there may be places that are not free.
-            let (count, used) = (heap.strings.count, heap.strings.used);
-            assert!(count < 8 && used < 200, "{count} in {used} places");
+            let used = heap.strings.places.iter().filter(|word| **word != super::FREE).count();
+            assert!(heap.strings.count < 8 && used < 8, "{used} places");
         }
     }
 
@@ -248,7 +252,7 @@ mod tests {
                 heap.collect(&Roots(&none));
             }
         }
-        assert!(heap.strings.places.len() <= 8192, "{} places", heap.strings.places.len());
+        assert!(heap.strings.places.len() <= 4096, "{} places", heap.strings.places.len());
     }
 
     #[test]

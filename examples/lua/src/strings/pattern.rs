@@ -120,7 +120,18 @@ pub struct Pattern {
     pub(super) is_anchored: bool,
     /// Every match starts with one of these bytes, if that is known.
     pub(super) first: Option<Single>,
+    /// Whether that is all, once or as often as it comes.
+    pub(super) only: Option<Only>,
     is_plain: bool,
+}
+
+/// The whole of a pattern with one item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Only {
+    /// One byte.
+    One,
+    /// As many as there are.
+    Many,
 }
 
 impl Pattern {
@@ -179,10 +190,25 @@ impl Pattern {
                 Some(*single)
             }
             Some(Item::Balanced(open, _)) => Some(Single::Byte(*open)),
+            // At the end of a subject there is a byte 0 for it.
+            Some(Item::Frontier(set)) if !compiler.sets[*set as usize].has(0) => Some(Single::Set(*set)),
+            _ => None,
+        };
+        let only = match items[..] {
+            [Item::One(_)] => first.map(|_| Only::One),
+            [Item::Longest(..)] => first.map(|_| Only::Many),
             _ => None,
         };
         let is_plain = !is_anchored && is_plain(text);
-        Pattern { items, sets: compiler.sets, n_captures: compiler.n_captures, is_anchored, first, is_plain }
+        Pattern {
+            items,
+            sets: compiler.sets,
+            n_captures: compiler.n_captures,
+            is_anchored,
+            first,
+            only,
+            is_plain,
+        }
     }
 
     /// Whether a single item takes a byte.
@@ -439,6 +465,11 @@ mod tests {
         assert_eq!((pattern.first, pattern.n_captures), (None, 2));
         assert_eq!(Pattern::new(b"^((x)").first, Some(Single::Byte(b'x')));
         assert_eq!(Pattern::new(b"x*y").first, None);
+        assert_eq!(Pattern::new(b"%f[%a]").first, Some(Single::Set(0)));
+        assert_eq!(Pattern::new(b"%f[%A]").first, None);
+        let only =
+            [&b"x"[..], b"%a+", b"%a*", b".", b"(x)", b"xy", b"x-"].map(|text| Pattern::new(text).only);
+        assert_eq!(only, [Some(Only::One), Some(Only::Many), None, None, None, None, None]);
     }
 
     #[test]
