@@ -119,7 +119,8 @@ impl Strings {
             [] => self.empty = Some(string),
             [byte] => self.single[byte as usize] = Some(string),
             _ => {
-                if self.count >= self.places.len() {
+                // If most places have a string, many have two.
+                if self.count >= self.places.len() / 4 * 3 {
                     self.grow();
                 }
                 self.count += 1;
