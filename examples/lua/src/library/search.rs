@@ -103,8 +103,8 @@ fn refused<T>(vm: &mut Vm, args: Arguments<'_>, error: PatternError) -> Result<T
     }
 }
 
-/// Gives the first match as the results of a call: the place of the match, if that is wanted, and the values. Returns the first of them, and
-/// where the next match may start. If there is none, or an error, the results stay as they are but for the memory that they have.
+/// Gives the first match as the results of a call: its place, if that is wanted, and its values. Returns the first of
+/// them, and where the next match may start. If there is no match the results stay as they are.
 #[inline(always)]
 fn first_match(
     vm: &mut Vm,
