@@ -91,16 +91,6 @@ pub(crate) fn rooted<T>(vm: &mut Vm, values: &[Value], body: impl FnOnce(&mut Vm
     result
 }
 
-/// Gives as many results as there are.
-pub(crate) fn give_all(vm: &mut Vm, results: impl Iterator<Item = Value>) -> Value {
-    let mut results = results;
-    let first = results.next();
-    vm.results.clear();
-    vm.results.extend(results);
-    vm.n_results = first.map_or(0, |_| 1 + vm.results.len() as u32);
-    first.unwrap_or(Value::NIL)
-}
-
 /// The string of bytes that a function has made, which may be too many.
 pub(crate) fn new_string(vm: &mut Vm, frames: &Frames<'_>, bytes: &[u8]) -> Result<Value> {
     vm.new_string(frames, bytes)

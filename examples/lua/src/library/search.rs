@@ -10,37 +10,10 @@ use crate::object::value::{FUNCTION, Type, Value};
 use crate::run::error::{Ending, Result};
 use crate::run::vm::Vm;
 use crate::strings::{
-    Captured, Gsub, MAX_CAPTURES, Match, Pattern, PatternError, find_plain, is_plain, put_replacement,
-    transform,
+    Captured, Gsub, MAX_CAPTURES, Match, Pattern, PatternError, Patterns, find_plain, is_plain,
+    put_replacement, transform,
 };
 use azulejo::Frames;
-
-/// Values without memory of their own: the captures of a match, and its place in front of them.
-struct Found {
-    values: [Value; MAX_CAPTURES + 2],
-    count: usize,
-}
-
-impl Found {
-    fn of(place: &[Value]) -> Found {
-        let mut values = [Value::NIL; MAX_CAPTURES + 2];
-        values[..place.len()].copy_from_slice(place);
-        Found { values, count: place.len() }
-    }
-
-    /// Adds the values of so many captures.
-    fn with(mut self, heap: &mut Heap, found: &Match, count: usize, subject: &[u8]) -> Matched<Found> {
-        for number in 0..count {
-            self.values[self.count] = value_of(heap, found.capture(number, subject)?);
-            self.count += 1;
-        }
-        Ok(self)
-    }
-
-    fn values(&self) -> &[Value] {
-        &self.values[..self.count]
-    }
-}
 
 /// What matching gives.
 type Matched<T> = std::result::Result<T, PatternError>;
@@ -52,40 +25,53 @@ fn value_of(heap: &mut Heap, captured: Captured<'_>) -> Value {
     }
 }
 
+/// Puts the values of captures from the first on into places for them.
+fn put_captures(heap: &mut Heap, found: &Match, subject: &[u8], values: &mut [Value]) -> Matched<()> {
+    for (number, value) in values.iter_mut().enumerate() {
+        *value = value_of(heap, found.capture(number, subject)?);
+    }
+    Ok(())
+}
+
 pub(super) fn find(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let (subject, text) = (args.string(vm, 1)?, args.string(vm, 2)?);
     let start = transform::find_start(subject.len(), args.integer_or(vm, 3, 1)?);
-    if args.get(4).is_true() || is_plain(text.bytes()) {
-        let Some(at) = find_plain(subject.bytes(), text.bytes(), start) else { return Ok(Value::NIL) };
-        let (first, last) = (at as f64 + 1.0, (at + text.len()) as f64);
-        return Ok(vm.give(&[Value::number(first), Value::number(last)]));
+    if !args.get(4).is_true() && !is_long_and_plain(text) {
+        let pattern = vm.library.patterns.get_by(text.hash(), text.bytes());
+        if !pattern.is_plain() {
+            return search(vm, args, &pattern, (subject, start), true);
+        }
     }
-    search(vm, args, (subject, text), start, |found| {
-        let place = [found.start() as f64 + 1.0, found.end() as f64].map(Value::number);
-        (Found::of(&place), found.n_captures())
-    })
+    let Some(at) = find_plain(subject.bytes(), text.bytes(), start) else { return Ok(Value::NIL) };
+    let (first, last) = (at as f64 + 1.0, (at + text.len()) as f64);
+    Ok(vm.give(&[Value::number(first), Value::number(last)]))
+}
+
+/// Whether a pattern is plain that would have to be compiled each time to find out.
+fn is_long_and_plain(text: Gc<Str>) -> bool {
+    text.len() > Patterns::MAX_LEN && is_plain(text.bytes())
 }
 
 pub(super) fn match_(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let (subject, text) = (args.string(vm, 1)?, args.string(vm, 2)?);
     let start = transform::find_start(subject.len(), args.integer_or(vm, 3, 1)?);
-    search(vm, args, (subject, text), start, |found| (Found::of(&[]), found.n_values()))
+    let pattern = vm.library.patterns.get_by(text.hash(), text.bytes());
+    search(vm, args, &pattern, (subject, start), false)
 }
 
-/// Gives the first match: what is in front, and how many captures follow it.
+/// Gives the first match: its place, if that is wanted, and its captures.
+#[inline(always)]
 fn search(
     vm: &mut Vm,
     args: Arguments<'_>,
-    (subject, text): (Gc<Str>, Gc<Str>),
-    start: usize,
-    front: impl FnOnce(&Match) -> (Found, usize),
+    pattern: &Pattern,
+    (subject, start): (Gc<Str>, usize),
+    with_place: bool,
 ) -> Result<Value> {
-    let pattern = vm.library.patterns.get(text.bytes());
-    let found = first_match(vm, &pattern, subject.bytes(), start, front);
-    match found {
-        Ok(Some((found, _))) => Ok(vm.give(found.values())),
+    match first_match(vm, pattern, subject.bytes(), start, with_place) {
+        Ok(Some((first, _))) => Ok(first),
         Ok(None) => Ok(Value::NIL),
         Err(error) => refused(vm, args, error),
     }
@@ -117,18 +103,35 @@ fn refused<T>(vm: &mut Vm, args: Arguments<'_>, error: PatternError) -> Result<T
     }
 }
 
-/// The first match with its values, and where the next may start.
+/// Gives the first match as the results of a call: its place, if that is wanted, and its values. Returns the first of
+/// them, and where the next match may start. If there is no match the results stay as they are.
+#[inline(always)]
 fn first_match(
     vm: &mut Vm,
     pattern: &Pattern,
     subject: &[u8],
     start: usize,
-    front: impl FnOnce(&Match) -> (Found, usize),
-) -> Matched<Option<(Found, usize)>> {
+    with_place: bool,
+) -> Matched<Option<(Value, usize)>> {
     vm.begin_search();
-    let Some(found) = vm.library.matcher.find(pattern, subject, start)? else { return Ok(None) };
-    let (place, count) = front(found);
-    Ok(Some((place.with(&mut vm.heap, found, count, subject)?, found.resume())))
+    let Vm { heap, library, results, n_results, .. } = vm;
+    let Some(found) = library.matcher.find(pattern, subject, start)? else { return Ok(None) };
+    results.clear();
+    let first = if with_place {
+        results.push(Value::number(found.end() as f64));
+        for number in 0..found.n_captures() {
+            results.push(value_of(heap, found.capture(number, subject)?));
+        }
+        Value::number(found.start() as f64 + 1.0)
+    } else {
+        let first = value_of(heap, found.capture(0, subject)?);
+        for number in 1..found.n_captures() {
+            results.push(value_of(heap, found.capture(number, subject)?));
+        }
+        first
+    };
+    *n_results = 1 + results.len() as u32;
+    Ok(Some((first, found.resume())))
 }
 
 pub(super) fn gmatch(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
@@ -147,13 +150,11 @@ fn next_match(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Valu
     let [subject, text] =
         [subject, text].map(|value| value.get().as_string().expect("gmatch makes two strings"));
     let at = start.get().as_number().expect("gmatch makes a number");
-    let pattern = vm.library.patterns.get_unanchored(text.bytes());
-    let found =
-        first_match(vm, &pattern, subject.bytes(), at as usize, |found| (Found::of(&[]), found.n_values()));
-    match found {
-        Ok(Some((found, resume))) => {
+    let pattern = vm.library.patterns.get_unanchored_by(text.hash(), text.bytes());
+    match first_match(vm, &pattern, subject.bytes(), at as usize, false) {
+        Ok(Some((first, resume))) => {
             start.set(Value::number(resume as f64));
-            Ok(vm.give(found.values()))
+            Ok(first)
         }
         // Whoever asks again gets the same: the place stays where it is.
         Ok(None) => Ok(vm.give(&[])),
@@ -179,7 +180,7 @@ pub(super) fn gsub(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result
         Type::Table | Type::Function => Replacement::Looked(replacement),
         _ => return args.bad(vm, 3, "string/function/table expected"),
     };
-    let pattern = vm.library.patterns.get(text.bytes());
+    let pattern = vm.library.patterns.get_by(text.hash(), text.bytes());
     // Functions may change what the arguments are from.
     let kept = [Value::string(subject), args.get(3)];
     rooted(vm, &kept, |vm| {
@@ -224,16 +225,17 @@ fn replace_next(
     let whole = found.start()..found.end();
     let is_function = callee.type_of() == Type::Function;
     let count = if is_function { found.n_values() } else { 1 };
-    let captures = match Found::of(&[]).with(&mut vm.heap, found, count, subject) {
-        Ok(captures) => captures,
-        Err(error) => return refused(vm, args, error),
-    };
+    let mut captures = [Value::NIL; MAX_CAPTURES];
+    let captures = &mut captures[..count];
+    if let Err(error) = put_captures(&mut vm.heap, found, subject, captures) {
+        return refused(vm, args, error);
+    }
     let value = match is_function {
-        true => args.call(vm, callee, captures.values())?,
-        false => vm.get(args.frames(), callee, captures.values()[0])?,
+        true => args.call(vm, callee, captures)?,
+        false => vm.get(args.frames(), callee, captures[0])?,
     };
     match as_text(vm, value) {
-        Some(text) => out.extend_from_slice(text.bytes()),
+        Some(text) => text.append_to(out),
         None if !value.is_true() => out.extend_from_slice(&subject[whole]),
         None => {
             let message = format!("invalid replacement value (a {})", value.type_of().name());

@@ -206,6 +206,14 @@ fn less(vm: &mut Vm, args: Arguments<'_>, a: Value, b: Value) -> Result<bool> {
     vm.fail_plainly(args.frames(), message)
 }
 
+/// The first bytes as a number: what is greater as a number is greater as a text. Most comparisons need no more.
+fn start_of(text: &[u8]) -> u64 {
+    let mut start = [0; size_of::<u64>()];
+    let len = text.len().min(start.len());
+    start[..len].copy_from_slice(&text[..len]);
+    u64::from_be_bytes(start)
+}
+
 /// Sorts a copy of the items, and brings them back.
 fn sort_copied<T: Copy>(
     vm: &mut Vm,
@@ -240,7 +248,12 @@ pub(super) fn sort(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result
         Some(Type::String) => {
             let strings = elements.into_iter().flatten().map(|element| element.get().as_string());
             if let Some(strings) = strings.collect::<Option<Vec<Gc<Str>>>>() {
-                sort_copied(vm, table, (strings, Value::string), |a, b| a.bytes() < b.bytes())?;
+                let strings = strings.into_iter().map(|string| (start_of(string.bytes()), string)).collect();
+                let less = |a: (u64, Gc<Str>), b: (u64, Gc<Str>)| match a.0 == b.0 {
+                    true => a.1.bytes() < b.1.bytes(),
+                    false => a.0 < b.0,
+                };
+                sort_copied(vm, table, (strings, |(_, string)| Value::string(string)), less)?;
                 return Ok(vm.give(&[]));
             }
         }
@@ -271,6 +284,11 @@ mod tests {
         sorted("{3, 1, 2}", "", "1 2 3");
         sorted("{}", "", "");
         sorted("{'b', 'a', 'c', 'B', ''}", "", "'' 'B' 'a' 'b' 'c'");
+        sorted(
+            "{'x', 'x\\0', 'longer than 8', 'x\\0\\0', 'longer t', 'longer than 7', '\\255', 'longer'}",
+            "",
+            "'longer' 'longer t' 'longer than 7' 'longer than 8' 'x' 'x\\x00' 'x\\x00\\x00' '\\xff'",
+        );
         sorted("{5, 3, 9, 1, 7, 2}", ", function(a, b) return a > b end", "9 7 5 3 2 1");
         sorted("{5, 3, 9, 1, 7, 2}", ", nil", "1 2 3 5 7 9");
         check(

@@ -1,6 +1,6 @@
 //! `string`: all functions but those that look for patterns.
 
-use super::{Arguments, Natives, built, give_all, new_string, no_memory, register, search};
+use super::{Arguments, Natives, built, new_string, no_memory, register, search};
 use crate::object::heap::ObjectKind;
 use crate::object::table::Room;
 use crate::object::value::{FUNCTION, Type, Value};
@@ -59,26 +59,52 @@ fn byte(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let text = args.string(vm, 1)?;
     let first = args.integer_or(vm, 2, 1)?;
+    if args.len() <= 2 {
+        return match text.bytes().get(transform::byte_range(text.len(), first, None)) {
+            Some(&[byte]) => Ok(Value::number(f64::from(byte))),
+            _ => Ok(vm.give(&[])),
+        };
+    }
     let last = if args.get(3).is_nil() { None } else { Some(args.integer(vm, 3)?) };
     let range = transform::byte_range(text.len(), first, last);
     if range.len() + args.len() > MOST {
         return args.fail(vm, "stack overflow (string slice too long)");
     }
-    Ok(give_all(vm, text.bytes()[range].iter().map(|byte| Value::number(f64::from(*byte)))))
+    let Some((first, rest)) = text.bytes()[range].split_first() else { return Ok(vm.give(&[])) };
+    // Mostly there are few: one after the other is quicker than to prepare for many.
+    vm.results.clear();
+    rest.iter().for_each(|byte| vm.results.push(Value::number(f64::from(*byte))));
+    vm.n_results = 1 + rest.len() as u32;
+    Ok(Value::number(f64::from(*first)))
 }
 
 fn char(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    /// Mostly there are no more.
+    const FEW: usize = 16;
     let args = Arguments::new(frames, values);
+    if args.len() <= FEW {
+        let mut bytes = [0; FEW];
+        for (number, byte) in (1..=args.len()).zip(&mut bytes) {
+            *byte = char_at(vm, args, number)?;
+        }
+        return Ok(Value::string(vm.heap.string(&bytes[..args.len()])));
+    }
     let mut buffer = vm.library.take_buffer();
     for number in 1..=args.len() {
-        match u8::try_from(args.int(vm, number)?) {
-            Ok(byte) => buffer.push(byte),
-            Err(_) => return args.bad(vm, number, "invalid value"),
-        }
+        buffer.push(char_at(vm, args, number)?);
     }
     let result = new_string(vm, frames, &buffer);
     vm.library.bring_back(buffer);
     result
+}
+
+/// The byte that an argument is the number of.
+#[inline]
+fn char_at(vm: &mut Vm, args: Arguments<'_>, number: usize) -> Result<u8> {
+    match u8::try_from(args.int(vm, number)?) {
+        Ok(byte) => Ok(byte),
+        Err(_) => args.bad(vm, number, "invalid value"),
+    }
 }
 
 fn rep(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {

@@ -111,8 +111,7 @@ fn remove(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
 
 fn concat(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
-    let separator = args.optional_string(vm, 2)?;
-    let separator = separator.as_ref().map_or(&b""[..], |text| text.bytes());
+    let separator = args.optional_string(vm, 2)?.filter(|text| !text.is_empty());
     let table = args.table(vm, 1)?;
     let first = i64::from(args.int_or(vm, 3, 1)?);
     let last = match args.get(4).is_nil() {
@@ -123,15 +122,17 @@ fn concat(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     for at in first..=last {
         let value = table.get_integer(at);
         match (value.as_string(), value.as_number()) {
-            (Some(text), _) => out.extend_from_slice(text.bytes()),
+            (Some(text), _) => text.append_to(&mut out),
             (_, Some(number)) => number::write(number, &mut out),
             _ => {
                 let name = value.type_of().name();
                 return args.fail(vm, format!("invalid value ({name}) at index {at} in table for 'concat'"));
             }
         }
-        if at < last {
-            out.extend_from_slice(separator);
+        if at < last
+            && let Some(separator) = separator
+        {
+            separator.append_to(&mut out);
         }
     }
     let result = new_string(vm, frames, &out);

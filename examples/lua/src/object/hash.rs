@@ -18,7 +18,8 @@ pub(crate) struct Entry {
     pub(crate) value: Cell<Value>,
 }
 
-/// The hash part. The entries follow, and behind them the index: for each place the number of an entry, from one, or zero.
+/// The hash part. The entries follow, and behind them the index: for each place zero, or a word with the number of an entry, from one, and
+/// with all bits of the key's hash that the mask does not have. So a search looks at hardly any entry but the one that it finds.
 #[repr(C)]
 pub(crate) struct HashPart {
     /// Its length is the capacity: a power of two.
@@ -103,27 +104,50 @@ impl HashPart {
         entries.wrapping_add(self.capacity() as usize).cast()
     }
 
-    fn index(&self) -> &[Cell<u32>] {
-        // SAFETY: so many numbers follow the entries.
-        unsafe { std::slice::from_raw_parts(self.index_start().cast(), self.mask as usize + 1) }
+    /// A word of the index.
+    #[inline(always)]
+    fn index(&self, place: u32) -> &Cell<u32> {
+        // SAFETY: the mask keeps it within the index, which follows the entries.
+        unsafe { &*self.index_start().add((place & self.mask) as usize).cast() }
     }
 
     /// The number of a key's entry, which may have the value `nil`.
+    #[inline]
     pub(super) fn find(&self, key: Value) -> Option<u32> {
-        let (index, entries) = (self.index(), self.entries());
-        let mut place = hash_of(key) & self.mask;
+        let hash = hash_of(key);
+        let mut place = hash;
         loop {
-            match index[place as usize].get() {
-                0 => return None,
-                at if entries[at as usize - 1].key.get() == key => return Some(at - 1),
-                _ => place = (place + 1) & self.mask,
+            let word = self.index(place).get();
+            if word == 0 {
+                return None;
             }
+            if (word ^ hash) & !self.mask == 0 {
+                let at = (word & self.mask) - 1;
+                // SAFETY: the index has numbers of entries, from one.
+                if unsafe { self.entries().get_unchecked(at as usize) }.key.get() == key {
+                    return Some(at);
+                }
+            }
+            place = place.wrapping_add(1);
         }
     }
 
+    /// An entry that was found.
+    ///
+    /// # Safety
+    ///
+    /// The number must be one that [`HashPart::find`] gave.
+    #[inline(always)]
+    pub(super) unsafe fn entry(&self, at: u32) -> &Entry {
+        // SAFETY: the caller guarantees it, and no entry goes away.
+        unsafe { self.entries().get_unchecked(at as usize) }
+    }
+
     /// The value of a key; `nil` if there is none.
+    #[inline]
     pub(super) fn get(&self, key: Value) -> Value {
-        self.find(key).map_or(Value::NIL, |at| self.value(&self.entries()[at as usize]))
+        // SAFETY: the number is of an entry that was found.
+        self.find(key).map_or(Value::NIL, |at| self.value(unsafe { self.entry(at) }))
     }
 
     /// The value of an entry; `nil` if it has none.
@@ -160,6 +184,11 @@ impl HashPart {
         self.header.set(odd | keys | if weakness.values { WEAK_VALUES } else { 0 });
     }
 
+    /// Whether there may be such entries.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.header.flags.get() != 0
+    }
+
     /// Removes all such entries.
     pub(super) fn remove_all_waiting(&self) {
         self.remove_waiting(0, self.used.get());
@@ -188,12 +217,12 @@ impl HashPart {
         let entry = &self.entries()[at as usize];
         entry.key.set(key);
         entry.value.set(value);
-        let index = self.index();
-        let mut place = hash_of(key) & self.mask;
-        while index[place as usize].get() != 0 {
-            place = (place + 1) & self.mask;
+        let hash = hash_of(key);
+        let mut place = hash;
+        while self.index(place).get() != 0 {
+            place = place.wrapping_add(1);
         }
-        index[place as usize].set(at + 1);
+        self.index(place).set(hash & !self.mask | (at + 1));
         true
     }
 
@@ -205,6 +234,7 @@ impl HashPart {
 
 /// The hash of a key: of a string its own, of all else one of the bits. Of small integers only the upper bits differ, and of addresses the
 /// lower ones: so both halves of the product count.
+#[inline(always)]
 fn hash_of(key: Value) -> u32 {
     match key.as_string() {
         Some(string) => string.hash(),

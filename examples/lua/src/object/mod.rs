@@ -17,6 +17,7 @@ mod mark;
 pub mod shape;
 mod shape_life;
 pub mod string;
+mod string_set;
 pub mod table;
 #[cfg(test)]
 mod table_tests;

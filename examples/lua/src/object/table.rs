@@ -105,6 +105,7 @@ impl Table {
     }
 
     /// The value of a string key.
+    #[inline]
     pub fn get_string(&self, key: Gc<Str>) -> Value {
         let shape = self.shape.get();
         match shape.slot(key) {
@@ -153,7 +154,7 @@ impl Table {
         let hash = self.hash.get()?;
         let at = hash.find(key)?;
         // SAFETY: the entries are there as long as the table has the part, and nobody takes it away meanwhile.
-        Some(unsafe { &*std::ptr::from_ref(&hash.entries()[at as usize].value) })
+        Some(unsafe { &*std::ptr::from_ref(&hash.entry(at).value) })
     }
 
     /// Forgets which metamethods it does not have.
@@ -228,16 +229,7 @@ impl Heap {
     pub fn set(&mut self, table: Gc<Table>, key: Value, value: Value) -> Result<(), KeyError> {
         let key = normalized(key);
         if let Some(place) = table.place(key) {
-            place.set(value);
-            if let Some(name) = key.as_string() {
-                table.forget_absent();
-                // It may say from where others inherit, or that they are weak.
-                if name.bytes().starts_with(b"__") {
-                    self.keys_change(table);
-                    self.mode_changes(table, key);
-                }
-            }
-            self.wrote(table, value);
+            self.put(table, (key, place), value);
             return Ok(());
         }
         if key.is_nil() {
@@ -250,6 +242,34 @@ impl Heap {
             return Ok(());
         }
         self.add_key(table, key, value)
+    }
+
+    /// Assigns to a key of a table that has a value; returns whether it has one.
+    #[inline]
+    pub(crate) fn replace(&mut self, table: Gc<Table>, key: Value, value: Value) -> bool {
+        let key = normalized(key);
+        let Some(place) = table.place(key).filter(|place| !place.get().is_nil()) else { return false };
+        if table.hash.get().is_some_and(|hash| hash.is_waiting()) && table.get(key).is_nil() {
+            // The collector is about to remove it.
+            return false;
+        }
+        self.put(table, (key, place), value);
+        true
+    }
+
+    /// Assigns to the place of a key.
+    #[inline(always)]
+    fn put(&mut self, table: Gc<Table>, (key, place): (Value, &Cell<Value>), value: Value) {
+        place.set(value);
+        if let Some(name) = key.as_string() {
+            table.forget_absent();
+            // It may say from where others inherit, or that they are weak.
+            if name.bytes().starts_with(b"__") {
+                self.keys_change(table);
+                self.mode_changes(table, key);
+            }
+        }
+        self.wrote(table, value);
     }
 
     /// Assigns to a string key.

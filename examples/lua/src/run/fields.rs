@@ -188,7 +188,10 @@ impl Vm {
         for _ in 0..100 {
             let meta = match object.as_table() {
                 Some(table) => {
-                    let meta = table.metatable().filter(|_| table.get(key).is_nil());
+                    let meta = table.metatable();
+                    if meta.is_some() && self.heap.replace(table, key, value) {
+                        return Ok(None);
+                    }
                     let method = meta.map_or(Value::NIL, |meta| meta.get_string(self.names.new_index));
                     if method.is_nil() {
                         let set = self.heap.set(table, key, value);

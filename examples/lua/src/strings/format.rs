@@ -33,23 +33,22 @@ pub enum Conversion {
     Text,
 }
 
-/// What the letters mean.
-const CONVERSIONS: [(u8, Conversion); 14] = [
-    (b'c', Conversion::Byte),
-    (b'd', Conversion::Signed),
-    (b'i', Conversion::Signed),
-    (b'u', Conversion::Unsigned),
-    (b'o', Conversion::Octal),
-    (b'x', Conversion::Hexadecimal),
-    (b'X', Conversion::Hexadecimal),
-    (b'e', Conversion::Scientific),
-    (b'E', Conversion::Scientific),
-    (b'f', Conversion::Fixed),
-    (b'g', Conversion::General),
-    (b'G', Conversion::General),
-    (b'q', Conversion::Quoted),
-    (b's', Conversion::Text),
-];
+/// What a letter means.
+fn conversion_of(letter: u8) -> Option<Conversion> {
+    Some(match letter {
+        b'c' => Conversion::Byte,
+        b'd' | b'i' => Conversion::Signed,
+        b'u' => Conversion::Unsigned,
+        b'o' => Conversion::Octal,
+        b'x' | b'X' => Conversion::Hexadecimal,
+        b'e' | b'E' => Conversion::Scientific,
+        b'f' => Conversion::Fixed,
+        b'g' | b'G' => Conversion::General,
+        b'q' => Conversion::Quoted,
+        b's' => Conversion::Text,
+        _ => return None,
+    })
+}
 
 /// Why the text of a format is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,9 +96,12 @@ impl std::error::Error for FormatError {}
 /// assert_eq!(out, b"100% ");
 /// ```
 pub fn put_literal(format: &[u8], mut at: usize, out: &mut Vec<u8>) -> Option<usize> {
+    /// So far what is looked for is mostly near: a quicker search takes longer to begin.
+    const NEAR: usize = 16;
     loop {
         let rest = &format[at..];
-        let Some(len) = memchr::memchr(b'%', rest) else {
+        let near = rest.iter().take(NEAR).position(|byte| *byte == b'%');
+        let Some(len) = near.or_else(|| Some(NEAR + memchr::memchr(b'%', rest.get(NEAR..)?)?)) else {
             out.extend_from_slice(rest);
             return None;
         };
@@ -126,60 +128,71 @@ pub fn put_literal(format: &[u8], mut at: usize, out: &mut Vec<u8>) -> Option<us
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spec {
-    /// `-`
-    is_left: bool,
-    /// `+`
-    has_plus: bool,
-    /// A blank in place of a plus.
-    has_blank: bool,
-    /// `#`
-    is_alternate: bool,
-    /// `0`
-    has_zeros: bool,
-    /// The letter is a capital one.
-    is_capital: bool,
-    width: usize,
-    precision: Option<usize>,
+    /// Some of the flags below, and whether the letter is a capital one.
+    flags: u8,
+    width: u8,
+    precision: Option<u8>,
     conversion: Conversion,
 }
 
+/// `-`
+const LEFT: u8 = 1;
+/// `+`
+const PLUS: u8 = 2;
+/// A blank in place of a plus.
+const BLANK: u8 = 4;
+/// `#`
+const ALTERNATE: u8 = 8;
+/// `0`
+const ZEROS: u8 = 16;
+/// The letter is a capital one.
+const CAPITAL: u8 = 32;
+
 impl Spec {
     /// Reads an item, from behind its `%`. The result is also where it ends.
+    #[inline]
     pub fn parse(format: &[u8], start: usize) -> Result<(Spec, usize), FormatError> {
-        const FLAGS: &[u8] = b"-+ #0";
-        let item = &format[start..];
-        let n_flags = item.iter().take_while(|byte| FLAGS.contains(byte)).count();
-        if n_flags > FLAGS.len() {
+        /// How many flags there are.
+        const FLAGS: usize = 5;
+        let (mut at, mut flags) = (start, 0);
+        loop {
+            flags |= match format.get(at) {
+                Some(b'-') => LEFT,
+                Some(b'+') => PLUS,
+                Some(b' ') => BLANK,
+                Some(b'#') => ALTERNATE,
+                Some(b'0') => ZEROS,
+                _ => break,
+            };
+            at += 1;
+        }
+        if at - start > FLAGS {
             return Err(FormatError::RepeatedFlags);
         }
-        let (flags, rest) = item.split_at(n_flags);
-        let has = |flag| flags.contains(&flag);
-        let (width, rest) = two_digits(rest);
-        let (precision, rest) = match rest {
-            [b'.', rest @ ..] => {
-                let (precision, rest) = two_digits(rest);
-                (Some(precision), rest)
-            }
-            _ => (None, rest),
-        };
-        let letter = rest.first().copied().unwrap_or(0);
+        let width = two_digits(format, &mut at);
+        let mut precision = None;
+        if format.get(at) == Some(&b'.') {
+            at += 1;
+            precision = Some(two_digits(format, &mut at));
+        }
+        let letter = format.get(at).copied().unwrap_or(0);
         if letter.is_ascii_digit() {
             return Err(FormatError::TooLong);
         }
-        let conversion = CONVERSIONS.iter().find(|(known, _)| *known == letter);
-        let (_, conversion) = conversion.ok_or(FormatError::InvalidOption(letter))?;
-        let spec = Spec {
-            is_left: has(b'-'),
-            has_plus: has(b'+'),
-            has_blank: has(b' '),
-            is_alternate: has(b'#'),
-            has_zeros: has(b'0'),
-            is_capital: letter.is_ascii_uppercase(),
-            width,
-            precision,
-            conversion: *conversion,
-        };
-        Ok((spec, format.len() - rest.len() + 1))
+        let conversion = conversion_of(letter).ok_or(FormatError::InvalidOption(letter))?;
+        if letter.is_ascii_uppercase() {
+            flags |= CAPITAL;
+        }
+        Ok((Spec { flags, width, precision, conversion }, at + 1))
+    }
+
+    fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// How many digits or bytes it says.
+    fn precision(&self) -> Option<usize> {
+        self.precision.map(usize::from)
     }
 
     /// What it makes of its argument.
@@ -210,14 +223,14 @@ impl Spec {
             }
             Conversion::Quoted | Conversion::Text => {}
         }
-        if self.is_capital {
+        if self.has(CAPITAL) {
             out[start..].make_ascii_uppercase();
         }
     }
 
     /// Appends a text, as the item says. If it takes a number, nothing is appended.
     pub fn put_text(&self, text: &[u8], out: &mut Vec<u8>) {
-        match (self.conversion, self.precision) {
+        match (self.conversion, self.precision()) {
             (Conversion::Quoted, _) => put_quoted(text, out),
             // What the C implementation does not hand on to `printf`. What it does hand on ends at a byte 0.
             (Conversion::Text, None) if text.len() >= 100 => out.extend_from_slice(text),
@@ -243,7 +256,7 @@ impl Spec {
     }
 
     fn put_sign(&self, is_negative: bool, out: &mut Vec<u8>) {
-        match (is_negative, self.has_plus, self.has_blank) {
+        match (is_negative, self.has(PLUS), self.has(BLANK)) {
             (true, ..) => out.push(b'-'),
             (_, true, _) => out.push(b'+'),
             (.., true) => out.push(b' '),
@@ -253,7 +266,7 @@ impl Spec {
 
     /// Appends the digits of an integer, and pads the item.
     fn put_integer(&self, value: u64, start: usize, out: &mut Vec<u8>) {
-        if self.is_alternate && self.conversion == Conversion::Hexadecimal && value != 0 {
+        if self.has(ALTERNATE) && self.conversion == Conversion::Hexadecimal && value != 0 {
             out.extend_from_slice(b"0x");
         }
         let digits = out.len();
@@ -264,9 +277,9 @@ impl Spec {
             Conversion::Hexadecimal => write_integer::<16>(value, out),
             _ => write_integer::<10>(value, out),
         }
-        let missing = self.precision.unwrap_or(0).saturating_sub(out.len() - digits);
+        let missing = self.precision().unwrap_or(0).saturating_sub(out.len() - digits);
         insert(missing, b'0', digits, out);
-        if self.is_alternate && self.conversion == Conversion::Octal && out.get(digits) != Some(&b'0') {
+        if self.has(ALTERNATE) && self.conversion == Conversion::Octal && out.get(digits) != Some(&b'0') {
             out.insert(digits, b'0');
         }
         if self.precision.is_none() {
@@ -278,13 +291,13 @@ impl Spec {
     fn put_float(&self, value: f64, start: usize, out: &mut Vec<u8>) {
         self.put_sign(value.is_sign_negative(), out);
         let digits = out.len();
-        let precision = self.precision.unwrap_or(6);
+        let precision = self.precision().unwrap_or(6);
         match self.conversion {
             _ if value.is_nan() => out.extend_from_slice(b"nan"),
             _ if value.is_infinite() => out.extend_from_slice(b"inf"),
-            Conversion::Scientific => digits::scientific(value, precision, self.is_alternate, out),
-            Conversion::Fixed => digits::fixed(value, precision, self.is_alternate, out),
-            _ => digits::general(value, precision, self.is_alternate, out),
+            Conversion::Scientific => digits::scientific(value, precision, self.has(ALTERNATE), out),
+            Conversion::Fixed => digits::fixed(value, precision, self.has(ALTERNATE), out),
+            _ => digits::general(value, precision, self.has(ALTERNATE), out),
         }
         if value.is_finite() {
             self.pad_zeros(start, digits, out);
@@ -294,30 +307,41 @@ impl Spec {
 
     /// Fills the width with zeros in front of the digits, if the item has that flag.
     fn pad_zeros(&self, start: usize, digits: usize, out: &mut Vec<u8>) {
-        if self.has_zeros && !self.is_left {
-            insert((start + self.width).saturating_sub(out.len()), b'0', digits, out);
+        if self.has(ZEROS) && !self.has(LEFT) {
+            insert((start + usize::from(self.width)).saturating_sub(out.len()), b'0', digits, out);
         }
     }
 
     /// Fills the width with blanks.
     fn pad(&self, start: usize, out: &mut Vec<u8>) {
-        let missing = (start + self.width).saturating_sub(out.len());
-        let at = if self.is_left { out.len() } else { start };
+        let missing = (start + usize::from(self.width)).saturating_sub(out.len());
+        let at = if self.has(LEFT) { out.len() } else { start };
         insert(missing, b' ', at, out);
     }
 }
 
-/// A number of at most two digits, and what follows it. Without digits it is 0.
-fn two_digits(text: &[u8]) -> (usize, &[u8]) {
-    let n_digits = text.iter().take(2).take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at(n_digits);
-    (digits.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0')), rest)
+/// A number of at most two digits, which the place goes behind. Without digits it is 0.
+fn two_digits(text: &[u8], at: &mut usize) -> u8 {
+    let end = *at + 2;
+    let mut number = 0;
+    while let Some(digit @ b'0'..=b'9') = text.get(*at)
+        && *at < end
+    {
+        number = number * 10 + (digit - b'0');
+        *at += 1;
+    }
+    number
 }
 
 /// Puts the same byte so many times into a vector.
 fn insert(count: usize, byte: u8, at: usize, out: &mut Vec<u8>) {
     if count > 0 {
-        out.splice(at..at, std::iter::repeat_n(byte, count));
+        let end = out.len();
+        out.resize(end + count, byte);
+        if at < end {
+            out.copy_within(at..end, at + count);
+            out[at..(at + count).min(end)].fill(byte);
+        }
     }
 }
 

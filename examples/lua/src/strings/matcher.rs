@@ -6,7 +6,7 @@
 //! million items is no danger, and a search can end anywhere. An item adds at most one choice, so the list is never longer than the pattern. Captures need not
 //! be restored where matching goes back, since an item that reads a capture stands behind those that write it.
 
-use crate::strings::pattern::{Item, MAX_CAPTURES, Pattern, PatternError, Single};
+use crate::strings::pattern::{Item, MAX_CAPTURES, Only, Pattern, PatternError, Single};
 use memchr::{memchr, memrchr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -186,6 +186,14 @@ impl Matcher {
                 match place_of(pattern, first, &subject[at..]) {
                     Some(distance) => at += distance,
                     None => return Ok(None),
+                }
+                if let Some(only) = pattern.only {
+                    let end = match only {
+                        Only::One => at + 1,
+                        Only::Many => end_of(pattern, first, subject, at + 1),
+                    };
+                    (self.found.start, self.found.end, self.found.n_captures) = (at, end, 0);
+                    return Ok(Some(&self.found));
                 }
             }
             if self.run(pattern, subject, at)? {
@@ -453,6 +461,14 @@ mod tests {
             ("xaxbx", "%bxx", "xax"),
             ("THE (quick) fox", "%f[%a]%a+%f[%A]", "THE"),
             ("the fox", "%f[%z]", ""),
+            ("the fox", "%f[x]", ""),
+            ("the fox", "%f[f]...", "fox"),
+            ("the fox", "%a+", "the"),
+            ("  the", "%a+", "the"),
+            ("  ", "%a+", "nil"),
+            ("the fox", "[^%a]", " "),
+            ("the", "e+", "e"),
+            ("the", "^e+", "nil"),
             ("abab", "(ab)%1", "abab|ab"),
             ("a1", "()%1", "nil"),
             ("abc", "()b()", "b|2|3"),

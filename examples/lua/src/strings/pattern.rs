@@ -120,6 +120,18 @@ pub struct Pattern {
     pub(super) is_anchored: bool,
     /// Every match starts with one of these bytes, if that is known.
     pub(super) first: Option<Single>,
+    /// Whether that is all, once or as often as it comes.
+    pub(super) only: Option<Only>,
+    is_plain: bool,
+}
+
+/// The whole of a pattern with one item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Only {
+    /// One byte.
+    One,
+    /// As many as there are.
+    Many,
 }
 
 impl Pattern {
@@ -139,6 +151,11 @@ impl Pattern {
     /// Whether a `^` ties it to where matching starts.
     pub fn is_anchored(&self) -> bool {
         self.is_anchored
+    }
+
+    /// Whether it is only a text to `find`: see [`is_plain`].
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     fn compile(text: &[u8], is_anchored: bool) -> Pattern {
@@ -173,9 +190,25 @@ impl Pattern {
                 Some(*single)
             }
             Some(Item::Balanced(open, _)) => Some(Single::Byte(*open)),
+            // At the end of a subject there is a byte 0 for it.
+            Some(Item::Frontier(set)) if !compiler.sets[*set as usize].has(0) => Some(Single::Set(*set)),
             _ => None,
         };
-        Pattern { items, sets: compiler.sets, n_captures: compiler.n_captures, is_anchored, first }
+        let only = match items[..] {
+            [Item::One(_)] => first.map(|_| Only::One),
+            [Item::Longest(..)] => first.map(|_| Only::Many),
+            _ => None,
+        };
+        let is_plain = !is_anchored && is_plain(text);
+        Pattern {
+            items,
+            sets: compiler.sets,
+            n_captures: compiler.n_captures,
+            is_anchored,
+            first,
+            only,
+            is_plain,
+        }
     }
 
     /// Whether a single item takes a byte.
@@ -361,27 +394,33 @@ pub struct Patterns {
 impl Patterns {
     const N_PLACES: usize = 64;
     /// Longer patterns are not remembered.
-    const MAX_LEN: usize = 128;
+    pub(crate) const MAX_LEN: usize = 128;
 
     /// The pattern of a text, as [`Pattern::new`] makes it.
     pub fn get(&mut self, text: &[u8]) -> Rc<Pattern> {
-        if text.len() > Patterns::MAX_LEN {
-            return Rc::new(Pattern::new(text));
+        let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        let hash = text.iter().take(Patterns::MAX_LEN).fold(text.len() as u32, mix);
+        self.get_by(hash ^ hash >> 15, text)
+    }
+
+    /// The same for a text whose hash is known, whatever hash that is.
+    #[inline]
+    pub(crate) fn get_by(&mut self, hash: u32, text: &[u8]) -> Rc<Pattern> {
+        match self.places.get(hash as usize % Patterns::N_PLACES) {
+            Some(Some(known)) if *known.text == *text => Rc::clone(&known.pattern),
+            _ => self.compile(hash, text),
         }
-        if self.places.is_empty() {
-            self.places.resize(Patterns::N_PLACES, None);
-        }
-        let hash = text
-            .iter()
-            .fold(text.len() as u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-        let place = &mut self.places[(hash ^ hash >> 15) as usize % Patterns::N_PLACES];
-        if let Some(known) = place
-            && *known.text == *text
-        {
-            return Rc::clone(&known.pattern);
-        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn compile(&mut self, hash: u32, text: &[u8]) -> Rc<Pattern> {
         let pattern = Rc::new(Pattern::new(text));
-        *place = Some(Known { text: text.into(), pattern: Rc::clone(&pattern) });
+        if text.len() <= Patterns::MAX_LEN {
+            self.places.resize(Patterns::N_PLACES, None);
+            let known = Known { text: text.into(), pattern: Rc::clone(&pattern) };
+            self.places[hash as usize % Patterns::N_PLACES] = Some(known);
+        }
         pattern
     }
 
@@ -390,6 +429,15 @@ impl Patterns {
         match text {
             [b'^', ..] => Rc::new(Pattern::unanchored(text)),
             _ => self.get(text),
+        }
+    }
+
+    /// The same for a text whose hash is known.
+    #[inline]
+    pub(crate) fn get_unanchored_by(&mut self, hash: u32, text: &[u8]) -> Rc<Pattern> {
+        match text {
+            [b'^', ..] => Rc::new(Pattern::unanchored(text)),
+            _ => self.get_by(hash, text),
         }
     }
 }
@@ -417,6 +465,11 @@ mod tests {
         assert_eq!((pattern.first, pattern.n_captures), (None, 2));
         assert_eq!(Pattern::new(b"^((x)").first, Some(Single::Byte(b'x')));
         assert_eq!(Pattern::new(b"x*y").first, None);
+        assert_eq!(Pattern::new(b"%f[%a]").first, Some(Single::Set(0)));
+        assert_eq!(Pattern::new(b"%f[%A]").first, None);
+        let only =
+            [&b"x"[..], b"%a+", b"%a*", b".", b"(x)", b"xy", b"x-"].map(|text| Pattern::new(text).only);
+        assert_eq!(only, [Some(Only::One), Some(Only::Many), None, None, None, None, None]);
     }
 
     #[test]
@@ -476,6 +529,8 @@ mod tests {
 
     #[test]
     fn special_bytes_are_those_before_a_zero() {
+        let texts = [&b"a"[..], b"", b"^a", b"a)]", b"a\0.", b"a.", b"^", b"a-", b"%a"];
+        assert!(texts.iter().all(|text| Pattern::new(text).is_plain() == is_plain(text)));
         assert!([&b"a)]"[..], b"a\0.", b""].iter().all(|text| is_plain(text)));
         assert!(b"^$*+?.([%-".iter().all(|byte| !is_plain(&[*byte])));
     }
@@ -487,6 +542,13 @@ mod tests {
             let text = number.to_string();
             assert_eq!(*patterns.get(text.as_bytes()), Pattern::new(text.as_bytes()));
         }
+        // Another hash, or the same for all, is as good.
+        for number in (0..1000u32).chain(0..100) {
+            let text = number.to_string();
+            assert_eq!(*patterns.get_by(number / 50, text.as_bytes()), Pattern::new(text.as_bytes()));
+        }
+        let long = [b'%'; 2 * Patterns::MAX_LEN];
+        assert_eq!(*patterns.get_by(0, &long), Pattern::new(&long));
         assert!(patterns.get(b"^a").is_anchored());
         assert!(!patterns.get_unanchored(b"^a").is_anchored());
     }
