@@ -162,4 +162,32 @@ mod not_told {
     }
 }
 
+mod full {
+    use super::*;
+
+    fn tried(shape: u32) -> u32 {
+        shape
+    }
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    enum Op {
+        A { dst: Out<u32>, shape: In<u32>, cache: Site<Field, 2> },
+        B { dst: Out<u32>, shape: In<u32>, cache: Site<Field, 2> },
+        C { dst: Out<u32>, shape: In<u32>, cache: Site<Field, 2> },
+        D { dst: Out<u32>, shape: In<u32>, cache: Site<Field, 2> },
+    }
+
+    template! {
+        // no site
+        Op::A => (if (full $shape) 1 0)
+        // nothing
+        Op::B => (if (full) 1 0)
+        // a flag is no number
+        Op::C => (add (full $cache) 1)
+        // what is not tentative would be done twice
+        Op::D => (let: (($x (call tried (arglist (carg $shape u32)) u32)))
+            (if (nz $x) $x (slow learn (arglist (carg $cache ptr)) u32)))
+    }
+}
+
 fn main() {}
