@@ -1,10 +1,10 @@
 //! Quick functions: what functions of the library do with a few arguments of the right types. Templates call them as they call C, and
 //! show no frames to them; so the optimizer keeps what it knows across such a call.
 //!
-//! In: arguments, as many as the function is called with. Out: the first result, or [`ABSENT`], if the arguments are others than it
+//! In: arguments, as many as the function is called with. Out: the first result, or [`Value::ABSENT`], if the arguments are others than it
 //! takes. Then the function of the library is called as any other is: it converts them, or fails.
 //!
-//! **Invariant:** a quick function that gives [`ABSENT`] has changed nothing. None fails, calls back, or lets the collector work.
+//! **Invariant:** a quick function that gives [`Value::ABSENT`] has changed nothing. None fails, calls back, or lets the collector work.
 
 use super::bit::bits_of;
 use crate::object::function::{Native, Quick};
