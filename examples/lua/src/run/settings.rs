@@ -7,7 +7,7 @@ use super::vm::Tiers;
 use azulejo::prelude::*;
 
 /// The bytes of a coroutine's stack, for a few thousand calls. They are memory only once they are used. What rustc has not optimized takes more.
-const COROUTINE_STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 4 << 20 };
+const COROUTINE_STACK: usize = if cfg!(debug_assertions) { 64 << 20 } else { 4 << 20 };
 
 /// What a program is made with.
 #[derive(Clone, Debug, Default)]
