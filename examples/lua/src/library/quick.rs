@@ -14,9 +14,9 @@ use crate::run::bytecode::{ALLOCATES, COMPUTES, FLOOR, SQUARE_ROOT};
 use crate::run::vm::Vm;
 use crate::strings::transform;
 
-type One = extern "C-unwind" fn(&mut Vm, Value) -> Value;
-type Two = extern "C-unwind" fn(&mut Vm, Value, Value) -> Value;
-type Three = extern "C-unwind" fn(&mut Vm, Value, Value, Value) -> Value;
+type One = extern "C" fn(&mut Vm, Value) -> Value;
+type Two = extern "C" fn(&mut Vm, Value, Value) -> Value;
+type Three = extern "C" fn(&mut Vm, Value, Value, Value) -> Value;
 
 /// A quick function, by how many arguments it takes.
 enum Arity {
@@ -28,7 +28,7 @@ enum Arity {
 /// A quick function of these arguments, which gives one result.
 macro_rules! quick {
     ($arity:ident, |$vm:pat_param $(, $argument:ident)*| $body:expr) => {{
-        extern "C-unwind" fn quick(vm: &mut Vm $(, $argument: Value)*) -> Value {
+        extern "C" fn quick(vm: &mut Vm $(, $argument: Value)*) -> Value {
             #[inline(always)]
             fn compute($vm: &mut Vm $(, $argument: Value)*) -> Option<Value> {
                 $body
@@ -134,7 +134,7 @@ fn part(vm: &mut Vm, text: Value, first: Value, last: i64) -> Option<Value> {
 }
 
 /// Adds an element behind the last one; has no result.
-extern "C-unwind" fn insert(vm: &mut Vm, table: Value, value: Value) -> Value {
+extern "C" fn insert(vm: &mut Vm, table: Value, value: Value) -> Value {
     let Some(table) = table.as_table() else { return Value::ABSENT };
     let end = i64::from(table.length()) + 1;
     if vm.heap.set_integer(table, end, value).is_err() {

@@ -369,7 +369,7 @@ template! {
     macro ^quick1 (,way) (dov
         (ifv (ule (case kind) &ALLOCATES)
             (dov
-                (^is_quick (call tentative "C-unwind" (case code) (arglist (carg (tc) ptr) (carg $a u64)) u64)
+                (^is_quick (call tentative (case code) (arglist (carg (tc) ptr) (carg $a u64)) u64)
                     (branch (label other)))
                 (branch (label end)))
             (ifv (eq (case kind) &FLOOR)
@@ -379,9 +379,9 @@ template! {
         ,way
         (mark end))
     macro ^quick2 (,way) (^is_quick
-        (call tentative "C-unwind" (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64) ,way)
+        (call tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64) ,way)
     macro ^quick3 (,way) (^is_quick
-        (call tentative "C-unwind" (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64) ,way)
+        (call tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64) ,way)
 
     Op::Call0! => unsafe (^call learn_call 0 ^code (arglist $function) ^no_quick
         (call throws observes call0 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64))
