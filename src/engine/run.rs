@@ -239,7 +239,8 @@ impl<B: Bytecode> Engine<B> {
             // SAFETY: the engine is running, and the tail call was made with this context.
             let called = unsafe { Links::call_next(&self.links, context.cast()) };
             let result = called.transpose().map_err(|trap| self.reason(trap, 0));
-            if let Some(value) = self.leave(entered, result)? {
+            self.leave(entered, &result);
+            if let Some(value) = result? {
                 return Ok(value);
             }
         }
@@ -265,17 +266,12 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Releases the frame of a call that has ended with this result.
-    fn leave<T>(
-        &self,
-        Entered { frame, is_outermost }: Entered<'_>,
-        result: Result<T, Error>,
-    ) -> Result<T, Error> {
+    fn leave<T>(&self, Entered { frame, is_outermost }: Entered<'_>, result: &Result<T, Error>) {
         drop(frame);
         if is_outermost {
             self.free_retired();
-            self.has_stopped(&result);
+            self.has_stopped(result);
         }
-        result
     }
 
     /// Runs a function in tiers up to `highest`, without the functions that it tail-calls.
@@ -322,7 +318,8 @@ impl<B: Bytecode> Engine<B> {
                 spent.and_then(|()| self.run_on(function, context, frame.slots(), 0, Resume::BestCode))
             }
         };
-        self.leave(entered, result)
+        self.leave(entered, &result);
+        result
     }
 
     fn interpret_all(

@@ -2,9 +2,12 @@
 //!
 //! In: `xtask/sabotage.txt`, a list of damages. Out: for each the check that noticed it, and the time it took. All work happens
 //! in a copy of the repository in the target folder. A damage counts as caught if a minute of fuzzing fails, crashes or hangs, or
-//! if a test fails or, while the compiler builds, a test does not. Tests that the list names for a damage are run first. A damage whose text no longer matches the file, or that
+//! if a test fails or, while the compiler builds, a test does not; the same test must pass with nothing damaged. Tests that the list names
+//! for a damage are run first. A damage whose text no longer matches the file, or that
 //! does not build, is an error in the list.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -80,7 +83,7 @@ pub(crate) fn sabotage(root: &Path, arguments: impl Iterator<Item = String>) -> 
     for damage in damages {
         damage.damaged(&copy)?;
     }
-    let bench = Bench { copy };
+    let bench = Bench { copy, passing: RefCell::default() };
     bench.build(FUZZER)?;
     if let Some(how) = bench.fuzz(&["--programs", &PROGRAMS.to_string()])? {
         return Err(format!("with nothing damaged, the fuzzer {how}"));
@@ -165,6 +168,15 @@ fn copy_sources(root: &Path, copy: &Path) -> Result<(), String> {
 
 struct Bench {
     copy: PathBuf,
+    /// Tests that are known to pass with nothing damaged.
+    passing: RefCell<HashSet<String>>,
+}
+
+/// What has noticed a damage.
+struct Caught {
+    how: String,
+    /// The arguments of `cargo test`, if it was a test.
+    test: Option<String>,
 }
 
 impl Bench {
@@ -193,19 +205,36 @@ impl Bench {
         write(&path, &damaged)?;
         let result = self.look(damage.noticed_by.as_deref());
         write(&path, &whole)?;
+        let result = match result {
+            Ok(Some(Caught { how, test: Some(test) })) => self.passes(&test).map(|()| Some(how)),
+            Ok(caught) => Ok(caught.map(|caught| caught.how)),
+            Err(message) => Err(message),
+        };
         result.map_err(|message| format!("{}: {message}", damage.name))
     }
 
-    fn look(&self, noticed_by: Option<&str>) -> Result<Option<String>, String> {
+    /// Checks, once for each test, that it passes with nothing damaged.
+    fn passes(&self, test: &str) -> Result<(), String> {
+        if !self.passing.borrow().contains(test) {
+            if self.failing(test)?.is_some() {
+                return Err(format!("`{test}` fails with nothing damaged"));
+            }
+            self.passing.borrow_mut().insert(test.into());
+        }
+        Ok(())
+    }
+
+    fn look(&self, noticed_by: Option<&str>) -> Result<Option<Caught>, String> {
+        let by = |test: &str, how| Some(Caught { how, test: Some(test.to_string()) });
         if let Some(tests) = noticed_by {
             if self.build(&format!("test --quiet --no-run {tests}")).is_err() {
                 self.build(LIBRARY)?;
-                return Ok(Some(format!("a test of `{tests}` does not build")));
+                return Ok(by(tests, format!("a test of `{tests}` does not build")));
             }
             let start = Instant::now();
             if self.failing(tests)?.is_some() {
                 let seconds = start.elapsed().as_secs_f32();
-                return Ok(Some(format!("a test of `{tests}` fails, after {seconds:.1} s")));
+                return Ok(by(tests, format!("a test of `{tests}` fails, after {seconds:.1} s")));
             }
         }
         self.build(FUZZER)?;
@@ -213,10 +242,10 @@ impl Bench {
         let after = |how: String| format!("{how}, after {:.1} s", start.elapsed().as_secs_f32());
         for (seconds, packages) in [FIRST_SECONDS, SECONDS].into_iter().zip(TESTS) {
             if let Some(how) = self.fuzz(&["--seconds", &seconds.to_string()])? {
-                return Ok(Some(after(format!("the fuzzer {how}"))));
+                return Ok(Some(Caught { how: after(format!("the fuzzer {how}")), test: None }));
             }
             if let Some(which) = self.failing(&format!("{packages} --tests"))? {
-                return Ok(Some(after(format!("a test fails ({which})"))));
+                return Ok(by(&which, after(format!("a test fails ({which})"))));
             }
         }
         Ok(None)
