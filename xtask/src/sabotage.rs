@@ -258,7 +258,7 @@ impl Bench {
         let said = String::from_utf8_lossy(&output.stderr);
         let named =
             said.lines().find_map(|line| Some(line.split_once("to rerun pass `")?.1.trim_end_matches('`')));
-        Ok((!output.status.success()).then(|| named.unwrap_or("cargo says no more").to_string()))
+        Ok((!output.status.success()).then(|| named.unwrap_or(tests).to_string()))
     }
 
     /// Runs the fuzzer. Returns how it fails, if it does.
