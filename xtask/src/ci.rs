@@ -1,9 +1,9 @@
 //! Runs the checks of CI, and updates expected test output.
 
-use crate::command::run;
+use crate::command::{command, run};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Child;
 use std::time::SystemTime;
 
 /// A target without a back end, on which everything is interpreted, and one with another calling convention.
@@ -64,15 +64,13 @@ impl Miri {
             eprintln!("nothing is run in Miri: {reason}");
             return Ok(Miri(None));
         }
-        eprintln!("+ {} (its output follows at its end)", Miri::LINE);
-        let output = || fs::File::create(Miri::output(root));
-        let both = fs::create_dir_all(root.join("target"))
-            .and_then(|()| output())
-            .and_then(|to| Ok((to.try_clone()?, to)));
-        let (stdout, stderr) = both.map_err(|error| format!("cannot write Miri's output: {error}"))?;
-        let mut command = Command::new("cargo");
-        command.args(Miri::LINE.split(' ').skip(1)).current_dir(root).stdout(stdout).stderr(stderr);
-        match command.spawn() {
+        let start = || {
+            // The target folder may be elsewhere.
+            fs::create_dir_all(root.join("target"))?;
+            let output = fs::File::create(Miri::output(root))?;
+            command(root, Miri::LINE).stdout(output.try_clone()?).stderr(output).spawn()
+        };
+        match start() {
             Ok(child) => Ok(Miri(Some(child))),
             Err(error) => Err(format!("cannot run `{}`: {error}", Miri::LINE)),
         }
@@ -86,7 +84,11 @@ impl Miri {
     fn end(mut self, root: &Path) -> Result<(), String> {
         let Some(mut child) = self.0.take() else { return Ok(()) };
         let status = child.wait().map_err(|error| format!("cannot wait for Miri: {error}"))?;
-        eprint!("+ {}\n{}", Miri::LINE, fs::read_to_string(Miri::output(root)).unwrap_or_default());
+        eprint!(
+            "what `{}` said:\n{}",
+            Miri::LINE,
+            fs::read_to_string(Miri::output(root)).unwrap_or_default()
+        );
         if status.success() { Ok(()) } else { Err(format!("`{}` failed", Miri::LINE)) }
     }
 }
@@ -110,8 +112,7 @@ fn publish(root: &Path) -> Result<(), String> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let folder = format!("target/publish-{}-{}", now.as_secs(), std::process::id());
     let line = format!("cargo publish --workspace --dry-run --allow-dirty --target-dir {folder}");
-    eprintln!("+ {line}");
-    let output = Command::new("cargo").args(line.split(' ').skip(1)).current_dir(root).output();
+    let output = command(root, &line).output();
     let output = output.map_err(|error| format!("cannot run `{line}`: {error}"))?;
     // A leftover folder does no harm.
     let _ = fs::remove_dir_all(root.join(&folder));

@@ -3,15 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs a space-separated command line with additional environment variables.
-pub(crate) fn run(root: &Path, line: &str, env: &[(&str, &str)]) -> Result<(), String> {
+/// Prints a space-separated command line, and makes a command of it.
+pub(crate) fn command(root: &Path, line: &str) -> Command {
     eprintln!("+ {line}");
     let mut words = line.split(' ');
-    let program = words.next().expect("a command has a first word");
-    let status = Command::new(program)
-        .args(words)
+    let mut command = Command::new(words.next().expect("a command has a first word"));
+    command.args(words).current_dir(root);
+    command
+}
+
+/// Runs a space-separated command line with additional environment variables.
+pub(crate) fn run(root: &Path, line: &str, env: &[(&str, &str)]) -> Result<(), String> {
+    let status = command(root, line)
         .envs(env.iter().copied())
-        .current_dir(root)
         .status()
         .map_err(|error| format!("cannot run `{line}`: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("`{line}` failed")) }

@@ -2,11 +2,10 @@
 //!
 //! In: `xtask/sabotage.txt`, a list of damages. Out: for each the check that noticed it, and the time it took. All work happens
 //! in a copy of the repository in the target folder. A damage counts as caught if a minute of fuzzing fails, crashes or hangs, or
-//! if a test fails or, while the compiler builds, a test does not; the same test must pass with nothing damaged. Tests that the list names
-//! for a damage are run first. A damage whose text no longer matches the file, or that
-//! does not build, is an error in the list.
+//! if a test fails or, while the compiler builds, a test does not; the same test must pass with nothing damaged. Tests that the
+//! list names for a damage are run first. A damage whose text no longer matches the file, or that does not build, is an error in
+//! the list.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,7 +82,7 @@ pub(crate) fn sabotage(root: &Path, arguments: impl Iterator<Item = String>) -> 
     for damage in damages {
         damage.damaged(&copy)?;
     }
-    let bench = Bench { copy, passing: RefCell::default() };
+    let mut bench = Bench { copy, passing: HashSet::new() };
     bench.build(FUZZER)?;
     if let Some(how) = bench.fuzz(&["--programs", &PROGRAMS.to_string()])? {
         return Err(format!("with nothing damaged, the fuzzer {how}"));
@@ -169,7 +168,7 @@ fn copy_sources(root: &Path, copy: &Path) -> Result<(), String> {
 struct Bench {
     copy: PathBuf,
     /// Tests that are known to pass with nothing damaged.
-    passing: RefCell<HashSet<String>>,
+    passing: HashSet<String>,
 }
 
 /// What has noticed a damage.
@@ -199,14 +198,14 @@ impl Bench {
         }
     }
 
-    fn try_damage(&self, damage: &Damage) -> Result<Option<String>, String> {
+    fn try_damage(&mut self, damage: &Damage) -> Result<Option<String>, String> {
         let path = self.copy.join(&damage.file);
         let (whole, damaged) = damage.damaged(&self.copy)?;
         write(&path, &damaged)?;
         let result = self.look(damage.noticed_by.as_deref());
         write(&path, &whole)?;
         let result = match result {
-            Ok(Some(Caught { how, test: Some(test) })) => self.passes(&test).map(|()| Some(how)),
+            Ok(Some(Caught { how, test: Some(test) })) => self.passes(test).map(|()| Some(how)),
             Ok(caught) => Ok(caught.map(|caught| caught.how)),
             Err(message) => Err(message),
         };
@@ -214,13 +213,11 @@ impl Bench {
     }
 
     /// Checks, once for each test, that it passes with nothing damaged.
-    fn passes(&self, test: &str) -> Result<(), String> {
-        if !self.passing.borrow().contains(test) {
-            if self.failing(test)?.is_some() {
-                return Err(format!("`{test}` fails with nothing damaged"));
-            }
-            self.passing.borrow_mut().insert(test.into());
+    fn passes(&mut self, test: String) -> Result<(), String> {
+        if !self.passing.contains(&test) && self.failing(&test)?.is_some() {
+            return Err(format!("`{test}` fails with nothing damaged"));
         }
+        self.passing.insert(test);
         Ok(())
     }
 
