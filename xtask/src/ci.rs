@@ -2,8 +2,7 @@
 
 use crate::command::{command, run};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::path::Path;
 use std::time::SystemTime;
 
 /// A target without a back end, on which everything is interpreted, and one with another calling convention.
@@ -19,7 +18,6 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     // The benchmarks are a workspace of their own.
     run(root, "cargo fmt --manifest-path benches/Cargo.toml --check", &[])?;
     crate::tidy::tidy(root)?;
-    let miri = Miri::start(root)?;
     run(root, "cargo clippy --workspace --all-targets -- -D warnings", &[])?;
     run(root, "cargo clippy --manifest-path benches/Cargo.toml --features wasm -- -D warnings", &[])?;
     run(
@@ -39,10 +37,9 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
         }
     }
     run(root, "cargo check --manifest-path fuzz/Cargo.toml", &[("RUSTFLAGS", "-D warnings")])?;
-    // What follows takes time into account, or all processors.
-    miri.end(root)?;
     // This test compiles functions of a hundred thousand bytecodes in a release build.
     run(root, "cargo test --release --test scaling", &[])?;
+    miri(root)?;
     publish(root)?;
     crate::lua_suite::suite(root, std::iter::empty())?;
     crate::wasm_programs::programs(root, [String::from("--check")].into_iter())?;
@@ -52,53 +49,13 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     crate::fuzz::wasm_rig(root, minute.into_iter().chain(["--modules", "5000"]).map(String::from))
 }
 
-/// Runs the crates without machine code in Miri, to detect undefined behavior, while other checks go on: Miri uses one processor for
-/// minutes. Skipped with a message where Miri is missing.
-struct Miri(Option<Child>);
-
-impl Miri {
-    const LINE: &str = "cargo +nightly miri test -p azulejo-core";
-
-    fn start(root: &Path) -> Result<Miri, String> {
-        if let Err(reason) = run(root, "rustup component add miri rust-src --toolchain nightly", &[]) {
+/// Runs the crates without machine code in Miri, to detect undefined behavior. Skipped with a message where Miri is missing.
+fn miri(root: &Path) -> Result<(), String> {
+    match run(root, "rustup component add miri rust-src --toolchain nightly", &[]) {
+        Ok(()) => run(root, "cargo +nightly miri test -p azulejo-core", &[]),
+        Err(reason) => {
             eprintln!("nothing is run in Miri: {reason}");
-            return Ok(Miri(None));
-        }
-        let start = || {
-            // The target folder may be elsewhere.
-            fs::create_dir_all(root.join("target"))?;
-            let output = fs::File::create(Miri::output(root))?;
-            command(root, Miri::LINE).stdout(output.try_clone()?).stderr(output).spawn()
-        };
-        match start() {
-            Ok(child) => Ok(Miri(Some(child))),
-            Err(error) => Err(format!("cannot run `{}`: {error}", Miri::LINE)),
-        }
-    }
-
-    fn output(root: &Path) -> PathBuf {
-        root.join("target/miri.log")
-    }
-
-    /// Waits for Miri, and prints what it said.
-    fn end(mut self, root: &Path) -> Result<(), String> {
-        let Some(mut child) = self.0.take() else { return Ok(()) };
-        let status = child.wait().map_err(|error| format!("cannot wait for Miri: {error}"))?;
-        eprint!(
-            "what `{}` said:\n{}",
-            Miri::LINE,
-            fs::read_to_string(Miri::output(root)).unwrap_or_default()
-        );
-        if status.success() { Ok(()) } else { Err(format!("`{}` failed", Miri::LINE)) }
-    }
-}
-
-impl Drop for Miri {
-    /// When another check fails, nobody waits for Miri.
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
+            Ok(())
         }
     }
 }
