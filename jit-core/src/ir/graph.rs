@@ -263,15 +263,16 @@ impl Graph {
     /// Whether [`add_normal`](Graph::add_normal) leaves nodes of this operator unchanged, whatever their constants are.
     #[inline]
     pub const fn is_normal(op: Op) -> bool {
-        !matches!(op, Op::ADDR | Op::IDX | Op::CONST)
+        !matches!(op, Op::ADDR | Op::IDX | Op::CONST | Op::COPY)
     }
 
     /// Adds a floating node in normal form. An `addr` or `idx` whose constant no machine can encode becomes additions and
     /// multiplications, so that passes and tiles only see offsets of 32 bits and scales of 1, 2, 4 and 8. An `addr` with
-    /// offset zero becomes its base. A constant is truncated to its type.
+    /// offset zero becomes its base, and a copy the value: what is known of that need not be known of the copy. A constant is
+    /// truncated to its type.
     pub fn add_normal(&mut self, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
         const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
-        if op == Op::ADDR && imm == 0 {
+        if op == Op::ADDR && imm == 0 || op == Op::COPY {
             return inputs[0];
         }
         if op == Op::ADDR && imm as i64 != imm as i32 as i64 {

@@ -7,7 +7,7 @@
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
 use super::{
-    Target, allocate, build, chaos, dead, forward, kinds, live, number, place, placeholders, represent,
+    Target, allocate, build, chaos, counters, dead, forward, kinds, live, number, place, placeholders, represent,
     rewrite, tile, unwrap,
 };
 use crate::check;
@@ -45,6 +45,7 @@ pub struct Compilation {
     number: Box<number::Scratch>,
     represent: represent::Scratch,
     rewrite: rewrite::Scratch,
+    counters: Box<counters::Scratch>,
     forward: forward::Scratch,
     dead: dead::Scratch,
     place: place::Scratch,
@@ -70,6 +71,7 @@ impl Default for Compilation {
             number: Box::default(),
             represent: represent::Scratch::default(),
             rewrite: rewrite::Scratch::default(),
+            counters: Box::default(),
             forward: forward::Scratch::default(),
             dead: dead::Scratch::default(),
             place: place::Scratch::default(),
@@ -102,11 +104,12 @@ impl Compilation {
     }
 
     fn steps_mut(&mut self) -> [&mut Steps; Limits::PASSES.len()] {
-        let Compilation { kinds, represent, rewrite, forward, place, tile, allocate, .. } = self;
+        let Compilation { kinds, represent, rewrite, counters, forward, place, tile, allocate, .. } = self;
         [
             &mut kinds.steps,
             &mut represent.steps,
             &mut rewrite.steps,
+            &mut counters.steps,
             &mut forward.steps,
             &mut place.steps,
             &mut tile.steps,
@@ -226,16 +229,19 @@ impl Compilation {
         self.is_long = self.graph.nodes.len() >= LONG;
         let has_more = rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         self.judge_graph("rewrite", target, observer)?;
+        let has_counters = counters::counters(&mut self.counters, &mut self.graph);
+        self.judge_graph("counters", target, observer)?;
         let is_forwarded = forward::forward(&mut self.forward, &mut self.graph);
         self.judge_graph("forward", target, observer)?;
         // The second run applies the rules to values that forwarding exposed. `dead` then removes the nodes that became
         // unused.
-        if has_more || is_forwarded {
+        if has_more || has_counters || is_forwarded {
             rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         }
         observer.graph("rewrite", &self.graph);
         if self.is_long {
             self.rewrite.release();
+            self.counters.release();
             self.forward.release();
         }
         if self.had_kinds {

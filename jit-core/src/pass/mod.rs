@@ -7,6 +7,7 @@
 //! | [`represent`] | block parameters of the types that they carry | `check::graph` |
 //! | [`lower`](kinds::lower) | formulas in place of operators on kinds | `check::kinds` |
 //! | [`rewrite`] | a smaller graph, by rules, folding and value numbering | `check::graph` |
+//! | [`counters`] | loops with integer counters beside floats that are converted | `check::graph` |
 //! | [`forward`] | loads replaced by the stored values | `check::graph` |
 //! | [`rewrite`] | the simplifications that forwarding enables | `check::graph` |
 //! | [`unwrap`](unwrap::unwrap) | frame states without casts around their values | `check::graph` |
@@ -17,13 +18,14 @@
 //! | [`live`] | live ranges | judged together with `allocate` |
 //! | [`allocate`] | an assignment: places for operands, and moves | `check::assignment` |
 //!
-//! [`Compilation`] calls the passes. No pass calls another. [`flow`] and [`number`] are analyses that several passes use;
+//! [`Compilation`] calls the passes. No pass calls another. [`flow`], [`number`] and `whole` are analyses that several passes use;
 //! tests steer the passes through [`limits`] and [`chaos`].
 
 pub mod allocate;
 pub mod build;
 pub mod chaos;
 mod compilation;
+pub mod counters;
 pub mod dead;
 pub mod flow;
 pub mod forward;
@@ -38,6 +40,7 @@ pub mod represent;
 pub mod rewrite;
 pub mod tile;
 pub mod unwrap;
+mod whole;
 
 pub use compilation::Compilation;
 pub use observe::{Allocated, Blind, Observer, STAGES};

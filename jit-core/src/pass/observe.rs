@@ -17,12 +17,13 @@ use core::fmt;
 
 /// The stages that an observer sees, in their order; `kinds` and `lower` are there only if the bytecode type has kinds of
 /// values, and `rewrite` runs a second time after `forward`.
-pub const STAGES: [&str; 12] = [
+pub const STAGES: [&str; 13] = [
     "build",
     "kinds",
     "represent",
     "lower",
     "rewrite",
+    "counters",
     "forward",
     "dead",
     "place",

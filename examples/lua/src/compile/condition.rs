@@ -1,7 +1,8 @@
 //! Conditions as jumps.
 //!
 //! In: an expression, and whether to jump if it is true or if it is false. Out: jumps whose targets are set later. `and`, `or`, `not`
-//! and comparisons make no values.
+//! and comparisons make no values. Where the value itself is wanted, as that of the left operand of `or` is if it is true, it is made on
+//! the ways on which it has that truth, and on no other.
 
 use super::Builder;
 use crate::object::value::{FALSE, NIL, TRUE};
@@ -106,6 +107,71 @@ impl Builder<'_> {
             self.land(succeeded);
             jumps
         }
+    }
+
+    /// Jumps with an expression's value in a register if that is true, or if it is false; returns the jumps. Otherwise control goes on
+    /// with something or other in the register, which is no variable's.
+    fn put_if(&mut self, dst: u32, expr: &Expr, wanted: bool) -> Vec<usize> {
+        match expr {
+            Expr::Paren(inner) if !inner.is_multiple() => self.put_if(dst, inner, wanted),
+            Expr::Nil | Expr::Bool(false) if wanted => Vec::new(),
+            Expr::Bool(true) | Expr::Number(_) | Expr::String(_) | Expr::Function(_) if !wanted => Vec::new(),
+            Expr::Nil | Expr::Bool(_) | Expr::Number(_) | Expr::String(_) | Expr::Function(_) => {
+                self.put(dst, expr);
+                vec![self.jump_later()]
+            }
+            Expr::Unary(UnaryOp::Not, inner, _) => {
+                let others = self.jump(inner, wanted);
+                self.put_truth(dst, wanted, others)
+            }
+            Expr::Binary(first, rest) => self.put_operations_if(dst, first, rest, wanted),
+            _ => {
+                self.put(dst, expr);
+                vec![self.jump_register(dst, wanted)]
+            }
+        }
+    }
+
+    /// The same, with what operations of one level give.
+    pub(super) fn put_operations_if(
+        &mut self,
+        dst: u32,
+        first: &Expr,
+        rest: &[Operation],
+        wanted: bool,
+    ) -> Vec<usize> {
+        let Some((last, before)) = rest.split_last() else { return self.put_if(dst, first, wanted) };
+        match last.op {
+            BinaryOp::And | BinaryOp::Or if wanted == (last.op == BinaryOp::Or) => {
+                // The left operand may be the value, or the right one.
+                let mut ends = self.put_operations_if(dst, first, before, wanted);
+                ends.extend(self.put_if(dst, &last.right, wanted));
+                ends
+            }
+            BinaryOp::And | BinaryOp::Or => {
+                // If the left operand is the value, its truth is not the one that is wanted.
+                let others = self.jump_operations(first, before, !wanted);
+                let ends = self.put_if(dst, &last.right, wanted);
+                self.land(others);
+                ends
+            }
+            op if is_comparison(op) => {
+                let others = self.jump_operations(first, rest, !wanted);
+                self.put_truth(dst, wanted, others)
+            }
+            _ => {
+                self.put_operations(dst, first, rest);
+                vec![self.jump_register(dst, wanted)]
+            }
+        }
+    }
+
+    /// Jumps with `true` or `false` in a register; other jumps land behind that.
+    fn put_truth(&mut self, dst: u32, truth: bool, others: Vec<usize>) -> Vec<usize> {
+        self.put(dst, &Expr::Bool(truth));
+        let end = self.jump_later();
+        self.land(others);
+        vec![end]
     }
 
     fn jump_compared(&mut self, left: &Expr, comparison: Comparison<'_>, if_true: bool) -> Vec<usize> {

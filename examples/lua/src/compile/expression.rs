@@ -144,10 +144,9 @@ impl Builder<'_> {
             rest.iter().rposition(|operation| is_decided(operation.op) || operation.op == BinaryOp::Concat);
         match last.op {
             BinaryOp::And | BinaryOp::Or => {
-                self.put_operations_before(dst, first, before);
-                let end = self.jump_register(dst, last.op == BinaryOp::Or);
+                let ends = self.put_operations_if(dst, first, before, last.op == BinaryOp::Or);
                 self.put(dst, &last.right);
-                self.land([end]);
+                self.land(ends);
             }
             op if is_comparison(op) => {
                 let others = self.jump_operations(first, rest, false);

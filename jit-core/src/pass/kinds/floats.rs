@@ -2,7 +2,7 @@
 //!
 //! In and out: a graph whose operators on kinds have been lowered, and whose loads are not merged any more. A word that is loaded to be checked and then used as a float
 //! would be moved from an integer register to a float register, behind the load. A second load of the same memory takes the float from
-//! there at once. Keeps: the meaning, since nothing is between the two loads. Cost: linear.
+//! there at once, and so do the ways out on which a VM register gets the word: then the word is only checked, and no register need have it. Keeps: the meaning, since nothing is between the two loads. Cost: linear.
 
 use crate::ir::graph::{Access, Graph, NodeData};
 use crate::ir::index::{List, Node};
@@ -36,11 +36,29 @@ pub fn load_floats(graph: &mut Graph) {
         let sig = Sig { from: Type::Void, ty: Type::F64 };
         graph.nodes[at] = NodeData { op: Op::COPY, sig, inputs, imm: 0, ..data };
     }
+    leave_with_floats(graph, &floats);
     let second = |node: &Node| floats.get(node.at()).copied().filter(|float| float.is_some());
     for block in &mut graph.blocks {
         if block.body.iter().any(|node| second(node).is_some()) {
             let body = core::mem::take(&mut block.body);
             block.body = body.into_iter().flat_map(|node| [Some(node), second(&node)]).flatten().collect();
+        }
+    }
+}
+
+/// Where control leaves with words, it leaves with the same bits as floats.
+fn leave_with_floats(graph: &mut Graph, floats: &[Node]) {
+    let mut values = Vec::new();
+    for at in 0..floats.len() {
+        let node = Node::from(at);
+        if !graph.has_state(graph.node(node).op) {
+            continue;
+        }
+        let float_of = |word: &Node| floats.get(word.at()).copied().filter(|float| float.is_some());
+        values.clear();
+        values.extend(graph.inputs(node).iter().map(|value| float_of(value).unwrap_or(*value)));
+        if values != graph.inputs(node) {
+            graph.set_inputs(node, &values);
         }
     }
 }

@@ -8,6 +8,7 @@
 //! have taken a slow path in the loop, unless it leaves the loop before.
 
 use super::Scratch;
+use super::starts::StartCheck;
 use crate::ir::graph::{BlockData, Graph, Heat, NodeData, Pred};
 use crate::ir::index::{Block, List, Node};
 use crate::ir::kinds::KindMask;
@@ -37,12 +38,14 @@ pub(super) struct LoopCheck {
 #[derive(Debug, Default)]
 pub(super) struct Guards {
     /// The blocks that end with guards.
-    blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block>,
     checks: Vec<LoopCheck>,
     /// By block: its first check.
     first: Vec<u32>,
     /// By block: the block that ends with the guard in front of the loop with this head, if checks are made there.
     of_head: Vec<Block>,
+    /// The values that are to be whole numbers.
+    pub(super) starts: Vec<StartCheck>,
     /// By loop: the checks that each iteration makes, as pairs of a value and a kind.
     wanted: Vec<Vec<(Node, u64)>>,
 }
@@ -189,6 +192,7 @@ impl Scratch {
                 graph.set_inputs(end, &[flag]);
                 has_check = true;
             }
+            self.place_starts(graph, guard, block, has_check);
         }
         self.masks.resize(graph.nodes.len(), KindMask::ANY);
     }
@@ -201,7 +205,7 @@ fn is_guard(graph: &Graph, block: Block) -> bool {
 }
 
 /// Whether control that comes to a block is in cold code now or after a few jumps.
-fn leads_to_cold(graph: &Graph, mut block: Block) -> bool {
+pub(super) fn leads_to_cold(graph: &Graph, mut block: Block) -> bool {
     for _ in 0..MAX_JUMPS {
         match graph.block(block) {
             BlockData { heat: Heat::Cold, .. } => return true,
@@ -213,7 +217,7 @@ fn leads_to_cold(graph: &Graph, mut block: Block) -> bool {
 }
 
 /// The guard in front of a loop, and the position of the edge from there among the edges into the loop's head.
-fn guard_of(graph: &Graph, flow: &FlowGraph, number: usize) -> Option<(Block, usize)> {
+pub(super) fn guard_of(graph: &Graph, flow: &FlowGraph, number: usize) -> Option<(Block, usize)> {
     let head = flow.loops[number].head;
     let preds = &graph.block(flow.order[head as usize]).preds;
     let mut entries = preds.iter().enumerate().filter(|(_, pred)| {
@@ -229,7 +233,7 @@ fn guard_of(graph: &Graph, flow: &FlowGraph, number: usize) -> Option<(Block, us
 
 /// Whether a value is known where a block ends, and so in front of the loop that it guards. Between a guard and its loop there may be
 /// loads.
-fn is_known_at(graph: &Graph, flow: &FlowGraph, guard: Block, value: Node) -> bool {
+pub(super) fn is_known_at(graph: &Graph, flow: &FlowGraph, guard: Block, value: Node) -> bool {
     let block = graph.node(value).block;
     block.is_some() && {
         let rank = flow.rank[block.at()];
@@ -238,7 +242,7 @@ fn is_known_at(graph: &Graph, flow: &FlowGraph, guard: Block, value: Node) -> bo
 }
 
 /// Puts a second branch behind the one that ends a block, with the same edges. Returns its block.
-fn split_guard(graph: &mut Graph, block: Block) -> Block {
+pub(super) fn split_guard(graph: &mut Graph, block: Block) -> Block {
     let new = graph.add_block();
     let [target, exit] = graph.block(block).succs[..] else { unreachable!("a branch has two edges") };
     let end = NodeData { inputs: List::EMPTY, block: new, ..*graph.node(graph.block(block).end) };

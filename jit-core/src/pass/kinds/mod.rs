@@ -9,7 +9,10 @@
 //! check that succeeded holds in all blocks that it dominates ([`facts`]).
 //!
 //! A loop that starts with values of unknown kinds would check them again in each iteration. Where `build` has left a place to
-//! exit in front of a loop, the checks are made there instead ([`guards`]).
+//! exit in front of a loop, the checks are made there instead ([`guards`]), and whether its counters start with whole numbers
+//! ([`starts`]).
+//!
+//! A check that fails soon before another one of the same value does may be that one at once ([`stronger`]).
 //!
 //! Only what may be affected by a change is visited again: the blocks that check or pass on a value of which less is known. Cost:
 //! linear in blocks, parameters and checks, times the number of kinds.
@@ -19,6 +22,8 @@ mod facts;
 mod floats;
 mod guards;
 mod lower;
+mod starts;
+mod stronger;
 
 pub use floats::load_floats;
 pub use lower::lower;
@@ -66,7 +71,9 @@ pub fn kinds<'a>(scratch: &'a mut Scratch, graph: &mut Graph) -> &'a [KindMask] 
         return &scratch.masks;
     }
     scratch.flow.find(graph);
+    scratch.strengthen(graph);
     scratch.guards.gather(graph, &scratch.flow, &mut scratch.steps);
+    scratch.guards.gather_starts(graph, &scratch.flow);
     scratch.start(graph);
     scratch.find_masks(graph);
     scratch.fold(graph);

@@ -1,0 +1,138 @@
+//! Check in front of loops whether their counters start with whole numbers.
+//!
+//! In: a graph with guards in front of loops. Out: at some of the guards, a check more. Where a loop converts a boxed float to an integer,
+//! which it counts up or down, it is enough to know that it starts with a whole number ([`whole`]): `counters`
+//! makes use of that. A number that is no whole one is seldom used like that, and if it is, the loop is left once.
+
+use super::Scratch;
+use super::guards::{Guards, guard_of, is_known_at, split_guard};
+use crate::ir::graph::Graph;
+use crate::ir::index::{Block, Node};
+use crate::pass::flow::{FlowGraph, NONE};
+use crate::pass::whole::{LONGEST_STEP, add_check, converted, distance};
+use crate::vocab::{Op, Sig, Type};
+
+/// How many loops around one are looked at.
+const MAX_DEPTH: usize = 16;
+
+/// A boxed value that is to be a whole number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct StartCheck {
+    value: Node,
+    /// The kind of floats.
+    kind: u64,
+    /// The block that ends with the guard.
+    guard: Block,
+}
+
+impl Guards {
+    /// Finds the values with which counters start that are not known to be whole numbers.
+    pub(super) fn gather_starts(&mut self, graph: &Graph, flow: &FlowGraph) {
+        self.starts.clear();
+        if self.blocks.is_empty() {
+            return;
+        }
+        let mut params: Vec<(Node, u64)> = Vec::new();
+        for at in 0..graph.nodes.len() {
+            let float = converted(graph, Node::from(at), Type::I64);
+            if let Some(counter) = float.and_then(|float| param_of(graph, float))
+                && !params.contains(&counter)
+            {
+                params.push(counter);
+            }
+        }
+        for counter in params {
+            self.want_whole(graph, flow, counter, MAX_DEPTH);
+        }
+    }
+
+    /// Has it checked that a counter starts with a whole number.
+    fn want_whole(&mut self, graph: &Graph, flow: &FlowGraph, (param, kind): (Node, u64), depth: usize) {
+        let head = flow.rank[graph.node(param).block.at()];
+        let Some(way) = entry_of_counter(graph, flow, param, kind).filter(|_| depth > 0) else { return };
+        let start = graph.inputs(param)[way];
+        if graph.as_const(start).is_some() {
+            return;
+        }
+        let boxed = graph.node(start);
+        let around = match (boxed.op, boxed.imm) {
+            (Op::BOX, of) if of == kind => param_of(graph, graph.inputs(start)[0]),
+            (Op::PARAM, _) => Some((start, kind)),
+            _ => None,
+        };
+        if let Some((param, kind)) = around
+            && entry_of_counter(graph, flow, param, kind).is_some()
+        {
+            return self.want_whole(graph, flow, (param, kind), depth - 1);
+        }
+        if let Some((guard, _)) = guard_of(graph, flow, flow.innermost[head as usize] as usize)
+            && is_known_at(graph, flow, guard, start)
+        {
+            let check = StartCheck { value: start, kind, guard };
+            if !self.starts.contains(&check) {
+                self.starts.push(check);
+            }
+        }
+    }
+}
+
+impl Scratch {
+    /// Makes the checks of starts at a guard, behind those of kinds. `has_check` says whether there are any. Returns the last block.
+    pub(super) fn place_starts(&mut self, graph: &mut Graph, guard: Block, mut block: Block, has_check: bool) {
+        let mut has_check = has_check;
+        for at in 0..self.guards.starts.len() {
+            let StartCheck { value, kind, guard: of } = self.guards.starts[at];
+            let is_float = || {
+                let is_it = self.mask_in(value, self.flow.rank[guard.at()]).says(kind) == Some(true);
+                is_it || self.guards.checks_at(guard).any(|check| (check.value, check.kind) == (value, kind))
+            };
+            if of != guard || !is_float() || !self.steps.take() {
+                continue;
+            }
+            if has_check {
+                block = split_guard(graph, block);
+            }
+            let end = graph.block(block).end;
+            let origin = graph.node(end).origin;
+            let float = graph.add(Op::UNBOX, Sig { from: Type::Void, ty: Type::F64 }, &[value], kind, origin);
+            let flag = add_check(graph, float, origin);
+            graph.set_inputs(end, &[flag]);
+            has_check = true;
+        }
+    }
+}
+
+/// The boxed parameter that a float comes from, to which constants may have been added, and its kind.
+fn param_of(graph: &Graph, float: Node) -> Option<(Node, u64)> {
+    let unboxed = distance(graph, float)?.from;
+    let data = graph.node(unboxed);
+    let param = (data.op == Op::UNBOX && data.sig.ty == Type::F64).then(|| graph.inputs(unboxed)[0])?;
+    (graph.node(param).op == Op::PARAM).then_some((param, data.imm))
+}
+
+/// If a parameter counts in floats of this kind, the position of the only edge from outside into its loop's head.
+fn entry_of_counter(graph: &Graph, flow: &FlowGraph, param: Node, kind: u64) -> Option<usize> {
+    let block = graph.node(param).block;
+    let head = flow.rank[block.at()];
+    let loop_number = (head != NONE).then(|| flow.innermost[head as usize]).filter(|number| *number != NONE)?;
+    if flow.loops[loop_number as usize].head != head {
+        return None;
+    }
+    let mut entry = None;
+    for (way, (pred, &input)) in core::iter::zip(&graph.block(block).preds, graph.inputs(param)).enumerate() {
+        let from = flow.rank[pred.block.at()];
+        if from == NONE || !flow.dominates(head, from) {
+            if entry.replace(way).is_some() {
+                return None;
+            }
+            continue;
+        }
+        let data = graph.node(input);
+        let float = (data.op == Op::BOX && data.imm == kind).then(|| graph.inputs(input)[0])?;
+        let step = distance(graph, float)?;
+        if param_of(graph, step.from) != Some((param, kind)) || step.by.abs() > LONGEST_STEP {
+            return None;
+        }
+    }
+    entry
+}
