@@ -297,7 +297,11 @@ fn items_of_other_kinds_are_as_in_the_interpreter() {
                 call(&engine, function, &mut Vm::new(warm.clone()), args);
             }
             for _ in 0..200 {
-                assert_eq!(call(&engine, function, &mut Vm::new(items.clone()), args), expected, "{odd:x} {at}");
+                assert_eq!(
+                    call(&engine, function, &mut Vm::new(items.clone()), args),
+                    expected,
+                    "{odd:x} {at}"
+                );
             }
             let stats = engine.stats();
             assert!(stats.missed < 60, "{odd:x} at {at}: {stats}");

@@ -15,17 +15,17 @@ use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::{Allocated, Observer, STAGES, Target};
 use azulejo_core::verify::verify;
 
-/// The stages that programs without kinds of values do not have.
-const OF_KINDS: [&str; 2] = ["kinds", "lower"];
+/// The stages that programs without kinds of values, and without floats as indices, do not have.
+const ABSENT: [&str; 3] = ["kinds", "lower", "counters"];
 /// The number of stages that the observer is notified of. `rewrite` counts twice.
-const N_STAGES: usize = STAGES.len() - OF_KINDS.len() + 1;
+const N_STAGES: usize = STAGES.len() - ABSENT.len() + 1;
 
 /// The names of the stages, in the order of the notifications.
 fn stages() -> impl Iterator<Item = &'static str> {
     let again = |stage| (stage == "forward").then_some("rewrite 2");
     STAGES
         .into_iter()
-        .filter(|stage| !OF_KINDS.contains(stage))
+        .filter(|stage| !ABSENT.contains(stage))
         .flat_map(move |stage| [stage].into_iter().chain(again(stage)))
 }
 

@@ -7,8 +7,8 @@
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
 use super::{
-    Target, allocate, build, chaos, counters, dead, forward, kinds, live, number, place, placeholders, represent,
-    rewrite, tile, unwrap,
+    Target, allocate, build, chaos, counters, dead, forward, kinds, live, number, place, placeholders,
+    represent, rewrite, tile, unwrap,
 };
 use crate::check;
 use crate::error::Error;
@@ -230,7 +230,9 @@ impl Compilation {
         let has_more = rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         self.judge_graph("rewrite", target, observer)?;
         let has_counters = counters::counters(&mut self.counters, &mut self.graph);
-        self.judge_graph("counters", target, observer)?;
+        if has_counters {
+            self.judge_graph("counters", target, observer)?;
+        }
         let is_forwarded = forward::forward(&mut self.forward, &mut self.graph);
         self.judge_graph("forward", target, observer)?;
         // The second run applies the rules to values that forwarding exposed. `dead` then removes the nodes that became

@@ -16,7 +16,7 @@ use crate::ir::tiles::TileList;
 use core::fmt;
 
 /// The stages that an observer sees, in their order; `kinds` and `lower` are there only if the bytecode type has kinds of
-/// values, and `rewrite` runs a second time after `forward`.
+/// values, `counters` only if it found some, and `rewrite` runs a second time after `forward`.
 pub const STAGES: [&str; 13] = [
     "build",
     "kinds",

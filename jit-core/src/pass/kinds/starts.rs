@@ -78,7 +78,13 @@ impl Guards {
 
 impl Scratch {
     /// Makes the checks of starts at a guard, behind those of kinds. `has_check` says whether there are any. Returns the last block.
-    pub(super) fn place_starts(&mut self, graph: &mut Graph, guard: Block, mut block: Block, has_check: bool) {
+    pub(super) fn place_starts(
+        &mut self,
+        graph: &mut Graph,
+        guard: Block,
+        mut block: Block,
+        has_check: bool,
+    ) {
         let mut has_check = has_check;
         for at in 0..self.guards.starts.len() {
             let StartCheck { value, kind, guard: of } = self.guards.starts[at];
@@ -114,7 +120,8 @@ fn param_of(graph: &Graph, float: Node) -> Option<(Node, u64)> {
 fn entry_of_counter(graph: &Graph, flow: &FlowGraph, param: Node, kind: u64) -> Option<usize> {
     let block = graph.node(param).block;
     let head = flow.rank[block.at()];
-    let loop_number = (head != NONE).then(|| flow.innermost[head as usize]).filter(|number| *number != NONE)?;
+    let loop_number =
+        (head != NONE).then(|| flow.innermost[head as usize]).filter(|number| *number != NONE)?;
     if flow.loops[loop_number as usize].head != head {
         return None;
     }
