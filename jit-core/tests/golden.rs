@@ -2,6 +2,9 @@
 //!
 //! `UPDATE_EXPECT=1 cargo test` writes the current results into the files.
 
+// Miri takes minutes to run the passes, which need no unsafe code.
+#![cfg(not(miri))]
+
 use azulejo_core::check;
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::kinds::{Formula, Term, ValueKind};
