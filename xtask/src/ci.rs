@@ -20,7 +20,8 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     crate::tidy::tidy(root)?;
     run(root, "cargo clippy --workspace --all-targets -- -D warnings", &[])?;
     // What other workspaces share with this one is not compiled again for them.
-    let of_benches = "cargo clippy --manifest-path benches/Cargo.toml --target-dir target --features wasm -- -D warnings";
+    let of_benches =
+        "cargo clippy --manifest-path benches/Cargo.toml --target-dir target --features wasm -- -D warnings";
     run(root, of_benches, &[])?;
     run(root, "cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target -- -D warnings", &[])?;
     run(
