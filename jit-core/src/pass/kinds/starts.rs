@@ -1,7 +1,7 @@
 //! Check in front of loops whether their counters start with whole numbers.
 //!
 //! In: a graph with guards in front of loops. Out: at some of the guards, a check more. Where a loop converts a boxed float to an integer,
-//! which it counts up or down, it is enough to know that it starts with a whole number ([`whole`]): `counters`
+//! which it counts up or down, it is enough to know that it starts with a whole number ([`whole`](crate::pass::whole)): `counters`
 //! makes use of that. A number that is no whole one is seldom used like that, and if it is, the loop is left once.
 
 use super::Scratch;
