@@ -65,7 +65,7 @@ fn add_inlined(
     mut values: &[(StateRegister, Held)],
 ) {
     let first_of = |number: usize| frames.get(number).map_or(u32::MAX, |frame| frame.first_register);
-    let is_miss = Left::of(Left::Exited.word(0) | to) == Some(Left::Missed);
+    let is_miss = Left::of_exit(to) == Some(Left::Missed);
     let inlined = frames.iter().enumerate().map(|(number, frame)| {
         let InlinedFrame { function, first_register, call, shown, result, .. } = **frame;
         let around = number.checked_sub(1).map_or(0, |around| frames[around].first_register);

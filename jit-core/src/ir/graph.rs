@@ -352,6 +352,19 @@ impl Graph {
         self.nodes[node.at()].inputs = List::push(&mut self.links, inputs);
     }
 
+    /// Makes a node another one, in the same place and of the same bytecode. Its users get what that computes.
+    pub fn redefine(&mut self, node: Node, op: Op, sig: Sig, inputs: &[Node], imm: u64) {
+        let inputs = List::push(&mut self.links, inputs);
+        let data = &mut self.nodes[node.at()];
+        *data = NodeData { op, sig, inputs, imm, ..*data };
+    }
+
+    /// Makes a node a copy of a value.
+    pub fn become_copy(&mut self, node: Node, of: Node) {
+        let sig = Sig { from: Type::Void, ty: self.node(of).ty() };
+        self.redefine(node, Op::COPY, sig, &[of], 0);
+    }
+
     /// The bits, if the node is a constant.
     #[inline]
     pub fn as_const(&self, node: Node) -> Option<u64> {

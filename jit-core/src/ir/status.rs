@@ -46,6 +46,18 @@ impl Left {
         (self as u64) << 32 | lower as u64
     }
 
+    /// The reason with which an exit leaves whose constant this is: the bytecode, and the bits of the reason but for those of
+    /// [`Exited`](Left::Exited).
+    ///
+    /// ```
+    /// use azulejo_core::ir::status::Left;
+    /// assert_eq!(Left::of_exit(7), Some(Left::Exited));
+    /// assert_eq!(Left::of_exit(8 << 32 | 7), Some(Left::Missed));
+    /// ```
+    pub fn of_exit(to: u64) -> Option<Left> {
+        Left::of(Left::Exited.word(0) | to)
+    }
+
     /// The reason that a word contains.
     pub fn of(word: u64) -> Option<Left> {
         Left::ALL.into_iter().find(|left| *left as u64 == word >> 32)

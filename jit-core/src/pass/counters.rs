@@ -11,8 +11,8 @@
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
 use super::whole::{Distance, FURTHEST_START, LONGEST_STEP, checked, converted, distance, whole};
-use crate::ir::graph::{Graph, NodeData};
-use crate::ir::index::{List, Node};
+use crate::ir::graph::Graph;
+use crate::ir::index::Node;
 use crate::vocab::{Op, Sig, Type};
 use std::collections::HashMap;
 
@@ -69,7 +69,7 @@ pub fn counters(scratch: &mut Scratch, graph: &mut Graph) -> bool {
     }
     scratch.decide_checks(graph);
     for &(conversion, whole) in &scratch.replaced {
-        replace(graph, conversion, Op::COPY, WORD, whole);
+        graph.become_copy(conversion, whole);
     }
     true
 }
@@ -133,7 +133,7 @@ impl Scratch {
         let mut goes_around = false;
         for (pred, float) in core::iter::zip(preds, floats) {
             let from = self.flow.rank[pred.block.at()];
-            if from != NONE && self.flow.dominates(head, from) {
+            if self.flow.goes_around(head, from) {
                 let step = distance(graph, float).filter(|step| step.from == param)?;
                 if step.by.abs() > LONGEST_STEP {
                     return None;
@@ -180,7 +180,7 @@ impl Scratch {
             let flag = Node::from(at);
             if checked(graph, flag, Type::I64).as_ref().is_some_and(is_replaced) {
                 let one = graph.constant(Type::I64, 1, graph.node(flag).origin);
-                replace(graph, flag, Op::NZ, Sig { from: Type::I64, ty: Type::Flag }, one);
+                graph.redefine(flag, Op::NZ, Sig { from: Type::I64, ty: Type::Flag }, &[one], 0);
             }
         }
     }
@@ -194,10 +194,4 @@ fn moved(graph: &mut Graph, from: Node, by: i64, origin: Node) -> Node {
     }
     let by = graph.constant(Type::I64, by as u64, origin);
     graph.add(Op::ADD, WORD, &[from, by], 0, origin)
-}
-
-/// Makes a node another one, with this operand.
-fn replace(graph: &mut Graph, node: Node, op: Op, sig: Sig, operand: Node) {
-    let inputs = List::push(&mut graph.links, &[operand]);
-    graph.nodes[node.at()] = NodeData { op, sig, inputs, imm: 0, ..*graph.node(node) };
 }

@@ -77,6 +77,12 @@ impl FlowGraph {
         first <= self.first[b as usize] && self.first[b as usize] < first + self.size[a as usize]
     }
 
+    /// Whether an edge to a loop's head goes around the loop. Takes ranks, or [`NONE`] for a block that is unreachable.
+    #[inline]
+    pub fn goes_around(&self, head: u32, from: u32) -> bool {
+        from != NONE && self.dominates(head, from)
+    }
+
     /// The nearest common dominator of two blocks. Takes ranks.
     pub fn meet(&self, a: u32, b: u32) -> u32 {
         let mut at = a;
@@ -247,7 +253,7 @@ impl FlowGraph {
         for head in (0..n_blocks).rev() {
             for pred in &graph.block(self.order[head as usize]).preds {
                 let pred = self.rank[pred.block.at()];
-                if pred != NONE && pred >= head && self.dominates(head, pred) {
+                if self.goes_around(head, pred) {
                     self.work.push(pred);
                 }
             }

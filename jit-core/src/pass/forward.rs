@@ -313,7 +313,7 @@ impl Forwarder<'_> {
         // A later block that the head does not dominate is outside too: another entry to the loop goes through it.
         let outside = |block: Block| {
             let rank = flow.rank[block.at()];
-            rank != NONE && !flow.dominates(head, rank)
+            rank != NONE && !flow.goes_around(head, rank)
         };
         let mut ways = self.graph.block(block).preds.iter().filter(|pred| outside(pred.block));
         let before = ways.next()?.block;

@@ -5,7 +5,7 @@
 
 use super::build::Constants;
 use crate::ir::graph::{Graph, NodeData};
-use crate::ir::index::List;
+use crate::ir::index::Node;
 use crate::vocab::{Op, Sig, Type};
 
 /// Replaces the holes of a graph by constants, which are the holes' placeholders.
@@ -19,8 +19,7 @@ pub(super) fn insert(graph: &mut Graph, constants: Constants) {
             if of.op == Op::HOLE {
                 let imm = sig.ty.truncate(of.imm);
                 let sig = Sig { from: Type::Void, ty: sig.ty };
-                graph.nodes[at] =
-                    NodeData { op: Op::CONST, sig, inputs: List::EMPTY, imm, ..graph.nodes[at] };
+                graph.redefine(Node::from(at), Op::CONST, sig, &[], imm);
             }
         }
     }

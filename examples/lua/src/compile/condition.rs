@@ -5,7 +5,7 @@
 //! the ways on which it has that truth, and on no other.
 
 use super::Builder;
-use crate::object::value::{FALSE, NIL, TRUE};
+use crate::object::value::{FALSE, NIL, TRUE, Value};
 use crate::run::bytecode::Op;
 use crate::syntax::ast::{BinaryOp, Expr, Line, Operation, UnaryOp};
 use azulejo::{Imm, Label};
@@ -168,10 +168,17 @@ impl Builder<'_> {
 
     /// Jumps with `true` or `false` in a register; other jumps land behind that.
     fn put_truth(&mut self, dst: u32, truth: bool, others: Vec<usize>) -> Vec<usize> {
-        self.put(dst, &Expr::Bool(truth));
+        self.constant(dst, Value::bool(truth));
         let end = self.jump_later();
         self.land(others);
         vec![end]
+    }
+
+    /// Puts `true` into a register, or `false` where others jump.
+    pub(super) fn put_either_truth(&mut self, dst: u32, others: Vec<usize>) {
+        let ends = self.put_truth(dst, true, others);
+        self.constant(dst, Value::FALSE);
+        self.land(ends);
     }
 
     fn jump_compared(&mut self, left: &Expr, comparison: Comparison<'_>, if_true: bool) -> Vec<usize> {
@@ -216,7 +223,7 @@ impl Builder<'_> {
                 Expr::Bool(value) => Some(if *value { TRUE } else { FALSE }),
                 Expr::String(text) => {
                     let string = self.string(text);
-                    Some(crate::object::value::Value::string(string).0)
+                    Some(Value::string(string).0)
                 }
                 _ => None,
             };

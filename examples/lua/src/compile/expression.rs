@@ -121,11 +121,7 @@ impl Builder<'_> {
             });
         }
         let others = self.jump(expr, !wanted);
-        self.constant(dst, Value::TRUE);
-        let end = self.jump_later();
-        self.land(others);
-        self.constant(dst, Value::FALSE);
-        self.land([end]);
+        self.put_either_truth(dst, others);
     }
 
     /// A jump whose target is set later.
@@ -150,11 +146,7 @@ impl Builder<'_> {
             }
             op if is_comparison(op) => {
                 let others = self.jump_operations(first, rest, false);
-                self.constant(dst, Value::TRUE);
-                let end = self.jump_later();
-                self.land(others);
-                self.constant(dst, Value::FALSE);
-                self.land([end]);
+                self.put_either_truth(dst, others);
             }
             BinaryOp::Concat => self.concat(dst, first, rest),
             _ => self.scratch(|builder| {

@@ -5,7 +5,7 @@
 //! there at once, and so do the ways out on which a VM register gets the word: then the word is only checked, and no register need have it. Keeps: the meaning, since nothing is between the two loads. Cost: linear.
 
 use crate::ir::graph::{Access, Graph, NodeData};
-use crate::ir::index::{List, Node};
+use crate::ir::index::Node;
 use crate::vocab::{Op, Sig, Type};
 
 /// Adds the loads of floats.
@@ -32,9 +32,7 @@ pub fn load_floats(graph: &mut Graph) {
             graph.nodes[float.at()].block = load.block;
             floats[word.at()] = float;
         }
-        let inputs = List::push(&mut graph.links, &[floats[word.at()]]);
-        let sig = Sig { from: Type::Void, ty: Type::F64 };
-        graph.nodes[at] = NodeData { op: Op::COPY, sig, inputs, imm: 0, ..data };
+        graph.become_copy(Node::from(at), floats[word.at()]);
     }
     leave_with_floats(graph, &floats);
     let second = |node: &Node| floats.get(node.at()).copied().filter(|float| float.is_some());

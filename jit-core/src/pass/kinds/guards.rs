@@ -14,10 +14,10 @@ use crate::ir::index::{Block, List, Node};
 use crate::ir::kinds::KindMask;
 use crate::pass::flow::{FlowGraph, NONE};
 use crate::pass::limits::Steps;
-use crate::vocab::{Op, Sig, Type};
+use crate::vocab::Op;
 
 /// How many blocks that only jump may lead to a cold one.
-const MAX_JUMPS: usize = 4;
+pub(super) const MAX_JUMPS: usize = 4;
 
 /// A check at a guard.
 #[derive(Clone, Copy, Debug)]
@@ -44,10 +44,28 @@ pub(super) struct Guards {
     first: Vec<u32>,
     /// By block: the block that ends with the guard in front of the loop with this head, if checks are made there.
     of_head: Vec<Block>,
-    /// The values that are to be whole numbers.
+    /// The values that are to be whole numbers, by guard.
     pub(super) starts: Vec<StartCheck>,
     /// By loop: the checks that each iteration makes, as pairs of a value and a kind.
     wanted: Vec<Vec<(Node, u64)>>,
+}
+
+/// The end of a guard while its checks are made, each in a block of its own.
+pub(super) struct GuardEnd {
+    block: Block,
+    has_check: bool,
+}
+
+impl GuardEnd {
+    /// Has one more flag checked.
+    pub(super) fn check(&mut self, graph: &mut Graph, flag: Node) {
+        if self.has_check {
+            self.block = split_guard(graph, self.block);
+        }
+        self.has_check = true;
+        let end = graph.block(self.block).end;
+        graph.set_inputs(end, &[flag]);
+    }
 }
 
 impl Guards {
@@ -123,7 +141,7 @@ impl Guards {
         let preds = &graph.block(flow.order[head as usize]).preds;
         let is_always_made = preds.iter().all(|pred| {
             let from = flow.rank[pred.block.at()];
-            from == NONE || !flow.dominates(head, from) || flow.dominates(rank, from)
+            !flow.goes_around(head, from) || flow.dominates(rank, from)
         });
         let wanted = &mut self.wanted[number as usize];
         // A value is checked for one kind. The others would fail.
@@ -175,24 +193,17 @@ impl Scratch {
         for at in 0..self.guards.blocks.len() {
             let guard = self.guards.blocks[at];
             let rank = self.flow.rank[guard.at()];
-            let mut block = guard;
-            let mut has_check = false;
+            let mut end = GuardEnd { block: guard, has_check: false };
             let origin = graph.node(graph.block(guard).end).origin;
             for check in self.guards.checks_at(guard) {
                 // A check that is known to succeed is not made.
                 if self.mask_in(check.value, rank).says(check.kind).is_some() {
                     continue;
                 }
-                if has_check {
-                    block = split_guard(graph, block);
-                }
-                let sig = Sig { from: Type::Void, ty: Type::Flag };
-                let flag = graph.add(Op::IS, sig, &[check.value], check.kind, origin);
-                let end = graph.block(block).end;
-                graph.set_inputs(end, &[flag]);
-                has_check = true;
+                let flag = super::add_check(graph, check.value, check.kind, origin);
+                end.check(graph, flag);
             }
-            self.place_starts(graph, guard, block, has_check);
+            self.place_starts(graph, guard, &mut end);
         }
         self.masks.resize(graph.nodes.len(), KindMask::ANY);
     }
@@ -222,7 +233,7 @@ pub(super) fn guard_of(graph: &Graph, flow: &FlowGraph, number: usize) -> Option
     let preds = &graph.block(flow.order[head as usize]).preds;
     let mut entries = preds.iter().enumerate().filter(|(_, pred)| {
         let from = flow.rank[pred.block.at()];
-        from != NONE && !flow.dominates(head, from)
+        from != NONE && !flow.goes_around(head, from)
     });
     let (Some((way, entry)), None) = (entries.next(), entries.next()) else { return None };
     match graph.block(entry.block).preds[..] {
@@ -242,7 +253,7 @@ pub(super) fn is_known_at(graph: &Graph, flow: &FlowGraph, guard: Block, value: 
 }
 
 /// Puts a second branch behind the one that ends a block, with the same edges. Returns its block.
-pub(super) fn split_guard(graph: &mut Graph, block: Block) -> Block {
+fn split_guard(graph: &mut Graph, block: Block) -> Block {
     let new = graph.add_block();
     let [target, exit] = graph.block(block).succs[..] else { unreachable!("a branch has two edges") };
     let end = NodeData { inputs: List::EMPTY, block: new, ..*graph.node(graph.block(block).end) };

@@ -4,9 +4,9 @@
 //! out of it, and is not checked. Cost: linear.
 
 use crate::ir::graph::{Graph, NodeData};
-use crate::ir::index::{Block, List, Node};
+use crate::ir::index::{Block, Node};
 use crate::ir::state::Boxes;
-use crate::vocab::{Op, Sig, Type};
+use crate::vocab::Op;
 
 /// Lowers all operators on kinds.
 pub fn lower(graph: &mut Graph) {
@@ -34,7 +34,7 @@ pub fn lower(graph: &mut Graph) {
                 let flag = graph.known_flag(is_same, data.origin);
                 graph.nodes[at] = *graph.node(flag);
             }
-            _ if is_same => become_copy(graph, node, graph.inputs(input)[0]),
+            _ if is_same => graph.become_copy(node, graph.inputs(input)[0]),
             _ => expand(graph, node, &mut values),
         }
     }
@@ -76,20 +76,9 @@ fn expand(graph: &mut Graph, node: Node, values: &mut Vec<Node>) {
         inputs.extend(term.inputs.iter().map(|input| values[*input as usize]));
         let is_last = number + 1 == formula.terms.len();
         if is_last && Graph::is_normal(term.op) {
-            let inputs = List::push(&mut graph.links, &inputs);
-            let data = *graph.node(node);
-            graph.nodes[node.at()] =
-                NodeData { op: term.op, sig: term.sig, inputs, imm: term.imm as u64, ..data };
-            return;
+            return graph.redefine(node, term.op, term.sig, &inputs, term.imm as u64);
         }
         values.push(graph.add_normal(term.op, term.sig, &inputs, term.imm as u64, origin));
     }
-    become_copy(graph, node, *values.last().expect("the argument is the first"));
-}
-
-fn become_copy(graph: &mut Graph, node: Node, of: Node) {
-    let inputs = List::push(&mut graph.links, &[of]);
-    let sig = Sig { from: Type::Void, ty: graph.node(of).ty() };
-    let data = *graph.node(node);
-    graph.nodes[node.at()] = NodeData { op: Op::COPY, sig, inputs, imm: 0, ..data };
+    graph.become_copy(node, *values.last().expect("the argument is the first"));
 }

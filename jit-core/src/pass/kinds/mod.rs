@@ -35,7 +35,7 @@ use crate::ir::graph::Graph;
 use crate::ir::grouped::Grouped;
 use crate::ir::index::{Block, Node};
 use crate::ir::kinds::KindMask;
-use crate::vocab::{Op, Type};
+use crate::vocab::{Op, Sig, Type};
 use edges::{NewEdge, TakenEdges};
 use facts::KindFacts;
 use guards::Guards;
@@ -255,6 +255,11 @@ fn check_of(graph: &Graph, block: Block) -> Option<(u64, Node)> {
     let flag = graph.inputs(end)[0];
     let data = graph.node(flag);
     (data.op == Op::IS).then(|| (data.imm, graph.inputs(flag)[0]))
+}
+
+/// Adds a flag that holds if a value is of a kind.
+fn add_check(graph: &mut Graph, value: Node, kind: u64, origin: u32) -> Node {
+    graph.add(Op::IS, Sig { from: Type::Void, ty: Type::Flag }, &[value], kind, origin)
 }
 
 /// What is known of a value after a check.

@@ -5,7 +5,7 @@
 //! makes use of that. A number that is no whole one is seldom used like that, and if it is, the loop is left once.
 
 use super::Scratch;
-use super::guards::{Guards, guard_of, is_known_at, split_guard};
+use super::guards::{GuardEnd, Guards, guard_of, is_known_at};
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
 use crate::pass::flow::{FlowGraph, NONE};
@@ -16,13 +16,13 @@ use crate::vocab::{Op, Sig, Type};
 const MAX_DEPTH: usize = 16;
 
 /// A boxed value that is to be a whole number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct StartCheck {
+    /// The block that ends with the guard.
+    guard: Block,
     value: Node,
     /// The kind of floats.
     kind: u64,
-    /// The block that ends with the guard.
-    guard: Block,
 }
 
 impl Guards {
@@ -32,18 +32,15 @@ impl Guards {
         if self.blocks.is_empty() {
             return;
         }
-        let mut params: Vec<(Node, u64)> = Vec::new();
-        for at in 0..graph.nodes.len() {
-            let float = converted(graph, Node::from(at), Type::I64);
-            if let Some(counter) = float.and_then(|float| param_of(graph, float))
-                && !params.contains(&counter)
-            {
-                params.push(counter);
-            }
-        }
+        let of_conversion = |at: usize| param_of(graph, converted(graph, Node::from(at), Type::I64)?);
+        let mut params: Vec<(Node, u64)> = (0..graph.nodes.len()).filter_map(of_conversion).collect();
+        params.sort_unstable();
+        params.dedup();
         for counter in params {
             self.want_whole(graph, flow, counter, MAX_DEPTH);
         }
+        self.starts.sort_unstable();
+        self.starts.dedup();
     }
 
     /// Has it checked that a counter starts with a whole number.
@@ -68,42 +65,28 @@ impl Guards {
         if let Some((guard, _)) = guard_of(graph, flow, flow.innermost[head as usize] as usize)
             && is_known_at(graph, flow, guard, start)
         {
-            let check = StartCheck { value: start, kind, guard };
-            if !self.starts.contains(&check) {
-                self.starts.push(check);
-            }
+            self.starts.push(StartCheck { guard, value: start, kind });
         }
     }
 }
 
 impl Scratch {
-    /// Makes the checks of starts at a guard, behind those of kinds. `has_check` says whether there are any. Returns the last block.
-    pub(super) fn place_starts(
-        &mut self,
-        graph: &mut Graph,
-        guard: Block,
-        mut block: Block,
-        has_check: bool,
-    ) {
-        let mut has_check = has_check;
-        for at in 0..self.guards.starts.len() {
-            let StartCheck { value, kind, guard: of } = self.guards.starts[at];
-            let is_float = || {
-                let is_it = self.mask_in(value, self.flow.rank[guard.at()]).says(kind) == Some(true);
-                is_it || self.guards.checks_at(guard).any(|check| (check.value, check.kind) == (value, kind))
-            };
-            if of != guard || !is_float() || !self.steps.take() {
-                continue;
+    /// Makes the checks of starts at a guard, behind those of kinds.
+    pub(super) fn place_starts(&mut self, graph: &mut Graph, guard: Block, end: &mut GuardEnd) {
+        let origin = graph.node(graph.block(guard).end).origin;
+        let first = self.guards.starts.partition_point(|check| check.guard < guard);
+        let last = self.guards.starts.partition_point(|check| check.guard <= guard);
+        for at in first..last {
+            let StartCheck { value, kind, .. } = self.guards.starts[at];
+            let is_known = self.mask_in(value, self.flow.rank[guard.at()]).says(kind) == Some(true);
+            let is_checked =
+                || self.guards.checks_at(guard).any(|check| (check.value, check.kind) == (value, kind));
+            if (is_known || is_checked()) && self.steps.take() {
+                let sig = Sig { from: Type::Void, ty: Type::F64 };
+                let float = graph.add(Op::UNBOX, sig, &[value], kind, origin);
+                let flag = add_check(graph, float, origin);
+                end.check(graph, flag);
             }
-            if has_check {
-                block = split_guard(graph, block);
-            }
-            let end = graph.block(block).end;
-            let origin = graph.node(end).origin;
-            let float = graph.add(Op::UNBOX, Sig { from: Type::Void, ty: Type::F64 }, &[value], kind, origin);
-            let flag = add_check(graph, float, origin);
-            graph.set_inputs(end, &[flag]);
-            has_check = true;
         }
     }
 }
@@ -128,7 +111,7 @@ fn entry_of_counter(graph: &Graph, flow: &FlowGraph, param: Node, kind: u64) -> 
     let mut entry = None;
     for (way, (pred, &input)) in core::iter::zip(&graph.block(block).preds, graph.inputs(param)).enumerate() {
         let from = flow.rank[pred.block.at()];
-        if from == NONE || !flow.dominates(head, from) {
+        if !flow.goes_around(head, from) {
             if entry.replace(way).is_some() {
                 return None;
             }

@@ -8,19 +8,16 @@
 //! fails would have left soon, and then the slow path of the second check runs, which is left out no more: the first check is as it was from
 //! then on. Keeps: the meaning, since such an exit is right for each value. Cost: linear in the blocks, times [`MOST`].
 
-use super::guards::leads_to_cold;
-use super::{Scratch, check_of};
+use super::guards::{MAX_JUMPS, leads_to_cold};
+use super::{Scratch, add_check, check_of};
 use crate::ir::graph::{Graph, Pred};
 use crate::ir::index::{Block, Node};
 use crate::ir::kinds::KindMask;
 use crate::ir::status::Left;
-use crate::vocab::{Op, Sig, Type};
+use crate::vocab::{Op, Type};
 
 /// How many checks are remembered on a way.
 const MOST: usize = 16;
-
-/// How many blocks that only jump may lead to an exit.
-const MAX_JUMPS: usize = 4;
 
 /// A check that could be a stronger one.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +48,9 @@ impl Scratch {
                     && excludes(weak[at].mask, kind)
                     && self.steps.take()
                 {
-                    replace(graph, weak[at].block, value, kind);
-                    weak.swap_remove(at);
+                    let end = graph.block(weak.swap_remove(at).block).end;
+                    let flag = add_check(graph, value, kind, graph.node(end).origin);
+                    graph.set_inputs(end, &[flag]);
                 }
                 if let Some(check) = weak_check(graph, block) {
                     if weak.len() == MOST {
@@ -125,18 +123,10 @@ fn is_missed(graph: &Graph, mut block: Block) -> bool {
                     None if end.op == Op::EXIT_AT => end.imm,
                     None => return false,
                 };
-                return Left::of(Left::Exited.word(0) | to) == Some(Left::Missed);
+                return Left::of_exit(to) == Some(Left::Missed);
             }
             _ => return false,
         }
     }
     false
-}
-
-/// Makes the branch at a block's end one on a check of this kind.
-fn replace(graph: &mut Graph, block: Block, value: Node, kind: u64) {
-    let end = graph.block(block).end;
-    let sig = Sig { from: Type::Void, ty: Type::Flag };
-    let flag = graph.add(Op::IS, sig, &[value], kind, graph.node(end).origin);
-    graph.set_inputs(end, &[flag]);
 }

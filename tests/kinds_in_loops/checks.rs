@@ -1,68 +1,11 @@
 //! Kinds of values in loops: numbers that a loop keeps are checked in front of it, if at all, and travel outside of their boxes. A program
 //! that surprises the optimizer is compiled anew a few times.
 
+use super::machine::{NIL, Op, Vm, add, bits, call, compiles, last_graph, number};
 use azulejo::prelude::*;
-use core::cell::Cell;
-
-const TAG: u64 = 0xfff9 << 48;
-const NIL: u64 = TAG;
-
-/// How often a slow path has run.
-#[derive(Default)]
-struct Vm {
-    slow: Cell<u64>,
-}
-
-/// A sum that is no sum of numbers.
-fn add_slowly(vm: &mut Vm, a: u64, b: u64) -> Result<u64, Trap> {
-    vm.slow.set(vm.slow.get() + 1);
-    Ok(if a == NIL { b } else { a })
-}
-
-fn less_slowly(vm: &mut Vm, a: u64, _: u64) -> Result<u8, Trap> {
-    vm.slow.set(vm.slow.get() + 1);
-    Ok((a == NIL) as u8)
-}
-
-#[derive(Bytecode, Clone, Copy, Debug)]
-#[bytecode(context = Vm)]
-enum Op {
-    Number { dst: Out<u64>, value: Imm<f64> },
-    Move { dst: Out<u64>, a: In<u64> },
-    Add { dst: Out<u64>, a: In<u64>, b: In<u64> },
-    JumpLess { a: In<u64>, b: In<u64>, to: Label },
-    JumpNil { a: In<u64>, to: Label },
-    Jump { to: Label },
-    Return { a: In<u64> },
-}
-
-template! {
-    kinds u64 {
-        number: f64 { is (ult $box &TAG) unbox (bitcast $box f64) box (bitcast (canonical_nan $value) u64) }
-        nil { is (eq $box &NIL) }
-    }
-
-    macro ^slowly (,f ,type) (slow ,f (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) ,type)
-
-    Op::Number => (box number $value)
-    Op::Move => $a
-    Op::Add => (as (($a number) ($b number)) (box number (add $a $b)) (^slowly add_slowly u64))
-    Op::JumpLess => (when (as (($a number) ($b number)) (lt $a $b) (nz (^slowly less_slowly u8))) (branch $to))
-    Op::JumpNil => (when (is nil $a) (branch $to))
-    Op::Jump => (branch $to)
-    Op::Return => (return $a)
-}
 
 fn engine() -> Engine<Op> {
     Engine::<Op>::builder().thresholds(10, 100).build()
-}
-
-fn number(dst: u32, value: f64) -> Op {
-    Op::Number { dst: dst.into(), value: value.into() }
-}
-
-fn add(dst: u32, a: u32, b: u32) -> Op {
-    Op::Add { dst: dst.into(), a: a.into(), b: b.into() }
 }
 
 /// `for i in 0..r0 { sum += step }` with the test at the end. The step is r1, the sum r2.
@@ -78,25 +21,9 @@ fn sum() -> Vec<Op> {
     ]
 }
 
-fn call(engine: &Engine<Op>, function: FunctionId, vm: &mut Vm, args: [u64; 3]) -> u64 {
-    engine.call(function, vm, (args[0], args[1], args[2])).expect("it returns")
-}
-
-fn bits(values: [f64; 3]) -> [u64; 3] {
-    values.map(f64::to_bits)
-}
-
 /// How often this operator is in the function, after the last rewriting.
 fn count(engine: &Engine<Op>, function: FunctionId, operator: &str) -> usize {
-    let stages = engine.stages(function).expect("it compiles");
-    let (_, last) = stages.rsplit_once("== dead").expect("there is such a stage");
-    let (last, _) = last.split_once("\n== ").expect("others follow");
-    last.matches(operator).count()
-}
-
-/// Whether the engine compiles here, so that there is something to see.
-fn compiles() -> bool {
-    azulejo::can_compile().is_ok()
+    last_graph(engine, function).matches(operator).count()
 }
 
 #[test]

@@ -1,104 +1,11 @@
 //! Counters of loops: numbers that are indices are counted in integers as well. Also here: what is loaded is checked once, and what is copied
 //! is as well known as the value.
 
+use super::machine::{NIL, Op, Vm, add, bits, call, compiles, last_graph};
 use azulejo::prelude::*;
-use core::cell::Cell;
 
-const TAG: u64 = 0xfff9 << 48;
-const NIL: u64 = TAG;
-
-/// What programs read: a list of words, and how often a slow path has run.
-struct Vm {
-    items: Vec<u64>,
-    start: *const u64,
-    len: u64,
-    slow: Cell<u64>,
-}
-
-impl Vm {
-    fn new(items: Vec<u64>) -> Vm {
-        let (start, len) = (items.as_ptr(), items.len() as u64);
-        Vm { items, start, len, slow: Cell::new(0) }
-    }
-
-    fn of_numbers(n: u64) -> Vm {
-        Vm::new((0..n).map(|at| (at as f64 * 0.5).to_bits()).collect())
-    }
-}
-
-/// An item by a key that is no index: keys are cut off, and what is not there is nil.
-fn get_slowly(vm: &mut Vm, key: u64) -> Result<u64, Trap> {
-    vm.slow.set(vm.slow.get() + 1);
-    let number = f64::from_bits(key);
-    let found = if key < TAG && number >= 0.0 { vm.items.get(number as usize) } else { None };
-    Ok(*found.filter(|item| **item != NIL).unwrap_or(&(-1.0f64).to_bits()))
-}
-
-fn add_slowly(vm: &mut Vm, a: u64, b: u64) -> Result<u64, Trap> {
-    vm.slow.set(vm.slow.get() + 1);
-    Ok(if a >= TAG { b } else { a })
-}
-
-fn less_slowly(vm: &mut Vm, a: u64, _: u64) -> Result<u8, Trap> {
-    vm.slow.set(vm.slow.get() + 1);
-    Ok((a >= TAG) as u8)
-}
-
-#[derive(Bytecode, Clone, Copy, Debug)]
-#[bytecode(context = Vm)]
-enum Op {
-    Word { dst: Out<u64>, value: Imm<u64> },
-    Move { dst: Out<u64>, a: In<u64> },
-    Add { dst: Out<u64>, a: In<u64>, b: In<u64> },
-    AddConst { dst: Out<u64>, a: In<u64>, k: Imm<f64> },
-    Get { dst: Out<u64>, key: In<u64> },
-    JumpLess { a: In<u64>, b: In<u64>, to: Label },
-    JumpLessConst { a: In<u64>, k: Imm<f64>, to: Label },
-    Jump { to: Label },
-    Return { a: In<u64> },
-}
-
-template! {
-    kinds u64 {
-        number: f64 { is (ult $box &TAG) unbox (bitcast $box f64) box (bitcast (canonical_nan $value) u64) }
-        nil { is (eq $box &NIL) }
-    }
-
-    macro ^numbers (,a ,b ,then ,otherwise) (as ((,a number) (,b number)) ,then ,otherwise)
-    macro ^add (,a ,b) (^numbers ,a ,b (box number (add ,a ,b))
-        (slow add_slowly (arglist (carg (tc) ptr) (carg ,a u64) (carg ,b u64)) u64))
-
-    Op::Word => (copy $value)
-    Op::Move => (copy $a)
-    Op::Add => (^add $a $b)
-    Op::AddConst => (as (($a number)) (box number (add $a $k))
-        (slow add_slowly (arglist (carg (tc) ptr) (carg $a u64) (carg (bitcast $k u64) u64)) u64))
-    Op::Get! => unsafe (dov
-        (asv (($number number $key))
-            (letv: (($at (ftos_least $number i64)))
-                (ifv (all (eq (stof $at f64) $number) (ult $at (load (addr (tc) (&offset_of Vm, len)) u64)))
-                    (letv: (($item (load (idx (load (addr (tc) (&offset_of Vm, start)) ptr) $at 8) u64)))
-                        (ifv (ne $item &NIL) (set $dst $item) (branch (label slowly))))
-                    (branch (label slowly))))
-            (branch (label slowly)))
-        (branch (label done))
-        (mark slowly)
-        (slowv (set $dst (call throws get_slowly (arglist (carg (tc) ptr) (carg $key u64)) u64)))
-        (mark done))
-    Op::JumpLess => (when (^numbers $a $b (lt $a $b)
-        (nz (slow less_slowly (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u8))) (branch $to))
-    Op::JumpLessConst => (when (as (($a number)) (lt $a $k)
-        (nz (slow less_slowly (arglist (carg (tc) ptr) (carg $a u64) (carg (bitcast $k u64) u64)) u8))) (branch $to))
-    Op::Jump => (branch $to)
-    Op::Return => (return $a)
-}
-
-fn number(dst: u32, value: f64) -> Op {
+fn word(dst: u32, value: f64) -> Op {
     Op::Word { dst: dst.into(), value: Imm(value.to_bits()) }
-}
-
-fn add(dst: u32, a: u32, b: u32) -> Op {
-    Op::Add { dst: dst.into(), a: a.into(), b: b.into() }
 }
 
 fn add_const(dst: u32, a: u32, k: f64) -> Op {
@@ -116,8 +23,8 @@ fn less(a: u32, b: u32, to: u32) -> Op {
 /// `do { r2 += items[r0 + before]; r0 += step } while r0 < r1`, where r0 starts as it is, or with a constant.
 fn sum(start: Option<f64>, before: f64, step: f64) -> Vec<Op> {
     vec![
-        number(2, 0.0),
-        start.map_or(Op::Move { dst: 3.into(), a: 0.into() }, |start| number(3, start)),
+        word(2, 0.0),
+        start.map_or(Op::Copy { dst: 3.into(), a: 0.into() }, |start| word(3, start)),
         Op::Jump { to: 3.into() },
         add_const(5, 3, before),
         get(4, 5),
@@ -128,23 +35,8 @@ fn sum(start: Option<f64>, before: f64, step: f64) -> Vec<Op> {
     ]
 }
 
-fn compiles() -> bool {
-    azulejo::can_compile().is_ok()
-}
-
-fn call(engine: &Engine<Op>, function: FunctionId, vm: &mut Vm, args: [u64; 2]) -> u64 {
-    engine.call(function, vm, (args[0], args[1])).expect("it returns")
-}
-
-/// The last graph of the optimizer's stages.
-fn last_graph(engine: &Engine<Op>, function: FunctionId) -> String {
-    let stages = engine.stages(function).expect("it compiles");
-    let (_, last) = stages.rsplit_once("== dead").expect("there is such a stage");
-    last.split_once("\n== ").expect("others follow").0.to_string()
-}
-
 /// Runs code with these arguments in the interpreter, and again and again in an engine that climbs. Returns that, and the function.
-fn agree(code: &[Op], items: &[u64], all: &[[u64; 2]]) -> (Engine<Op>, FunctionId) {
+fn agree(code: &[Op], items: &[u64], all: &[[u64; 3]]) -> (Engine<Op>, FunctionId) {
     let reference = Engine::<Op>::builder().only(Tier::Interpreter).build();
     let climbing = Engine::<Op>::builder().thresholds(5, 20).build();
     let [of_reference, of_climbing] =
@@ -160,7 +52,7 @@ fn compare(
     (reference, of_reference): (&Engine<Op>, FunctionId),
     (climbing, of_climbing): (&Engine<Op>, FunctionId),
     items: &[u64],
-    args: [u64; 2],
+    args: [u64; 3],
 ) {
     let run = |engine, function| {
         let mut vm = Vm::new(items.to_vec());
@@ -172,8 +64,9 @@ fn compare(
     }
 }
 
-fn numbers(values: [f64; 2]) -> [u64; 2] {
-    values.map(f64::to_bits)
+/// Two arguments. The third register is written first.
+fn numbers([start, limit]: [f64; 2]) -> [u64; 3] {
+    bits([start, limit, 0.0])
 }
 
 #[test]
@@ -243,8 +136,8 @@ fn a_start_that_is_no_whole_number_is_asked_for_once() {
 fn an_inner_loop_starts_where_the_outer_one_is() {
     // `for i in 0..r1 { for j in i + 1 .. r1 + 1 { r2 += items[j] } }`
     let code = vec![
-        number(2, 0.0),
-        number(0, 0.0),
+        word(2, 0.0),
+        word(0, 0.0),
         Op::Jump { to: 3.into() },
         add_const(3, 0, 1.0),
         get(4, 3),
@@ -266,8 +159,8 @@ fn an_inner_loop_starts_where_the_outer_one_is() {
 fn a_counter_that_is_not_always_counted_is_converted() {
     // `r3 = 0; do { r2 += items[r3]; r3 = items[r3] + 1 } while r3 < r1`
     let code = vec![
-        number(2, 0.0),
-        number(3, 0.0),
+        word(2, 0.0),
+        word(3, 0.0),
         get(4, 3),
         add(2, 2, 4),
         add_const(3, 4, 1.0),
@@ -282,8 +175,8 @@ fn a_counter_that_is_not_always_counted_is_converted() {
 fn beside_a_counter_other_indices_are_converted() {
     // `for i in 0..r1 { r2 += items[i] + items[r0] }`
     let code = vec![
-        number(2, 0.0),
-        number(3, 0.0),
+        word(2, 0.0),
+        word(3, 0.0),
         get(4, 3),
         add(2, 2, 4),
         get(4, 0),
@@ -343,8 +236,8 @@ fn items_of_other_kinds_are_as_in_the_interpreter() {
 fn copies_are_as_well_known_as_values() {
     // `r3 = 0; do { r4 = r3; r3 = r4 + 1.0 } while r3 < 50.0`, with constants and moves that copy.
     let code = vec![
-        number(3, 0.0),
-        Op::Move { dst: 4.into(), a: 3.into() },
+        word(3, 0.0),
+        Op::Copy { dst: 4.into(), a: 3.into() },
         add_const(3, 4, 1.0),
         Op::JumpLessConst { a: 3.into(), k: Imm(50.0), to: 1.into() },
         Op::Return { a: 3.into() },
