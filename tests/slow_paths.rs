@@ -237,6 +237,65 @@ mod speculation {
         assert!(lengths[0] + 60 < lengths[1], "{lengths:?}");
     }
 
+    /// A function that goes from its first bytecode to the loop's last, or behind the loop. Nothing but a slow path that never runs leads to
+    /// its head. It adds as often as is said in each iteration.
+    fn around_a_slow_path(enters: bool, adds: usize) -> Vec<Op> {
+        let last = 2 + adds as u32;
+        let to = Label(if enters { last } else { last + 1 });
+        let mut code = vec![Op::Count { n: 3.into(), to }, Op::Twice { dst: 0.into(), a: 0.into() }];
+        code.extend((0..adds).map(|_| Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() }));
+        code.extend([Op::Count { n: 2.into(), to: Label(2) }, Op::Return { a: 0.into() }]);
+        code
+    }
+
+    /// The highest number of a node in the graph that is built first for a function.
+    fn nodes_built(engine: &Engine<Op>, function: FunctionId) -> u32 {
+        let text = engine.stages(function).expect("it compiles");
+        let (_, graph) = text.split_once("== build\n").expect("it is built");
+        let graph = graph.split_once("\n\n").expect("more follows").0;
+        let numbers = graph.split([' ', ':']).filter_map(|word| word.strip_prefix('v')?.parse().ok());
+        numbers.max().expect("it has a value")
+    }
+
+    /// A loop that only a slow path leads to is left out with it, from the start: long functions are compiled for one of their loops.
+    #[test]
+    fn loops_behind_what_is_left_out_are_not_linked() {
+        let built = [1, 50].map(|adds| {
+            let engine = hot();
+            let function = engine.define("around", around_a_slow_path(false, adds), 4).expect("it is right");
+            let mut vm = Vm { slow: Vec::new() };
+            let mut call =
+                |a: u64, way: i64| engine.call::<_, u64>(function, &mut vm, (a, int(1), 5i64, way));
+            for _ in 0..300 {
+                assert_eq!(call(int(7), 2), Ok(int(7)));
+            }
+            assert_eq!(engine.tier(function), Tier::Optimizer);
+            let before = nodes_built(&engine, function);
+            // The slow path runs, and the loop behind it.
+            for _ in 0..3 {
+                assert_eq!(call(0.5f64.to_bits(), 1), Ok((0.5 + 5.0 * adds as f64).to_bits()));
+            }
+            [before, nodes_built(&engine, function)]
+        });
+        let [[few, with_one], [also_few, with_fifty]] = built;
+        assert_eq!(few, also_few);
+        assert!(few < with_one && with_one + 200 < with_fifty, "{built:?}");
+    }
+
+    /// A loop that is not entered at its head has no edge to it at first.
+    #[test]
+    fn loops_that_are_entered_in_the_middle_are_linked() {
+        let engine = hot();
+        let function = engine.define("around", around_a_slow_path(true, 1), 4).expect("it is right");
+        let mut vm = Vm { slow: Vec::new() };
+        for n in (1..400).rev() {
+            let sum = engine.call::<_, u64>(function, &mut vm, (int(0), int(2), n, 2i64));
+            assert_eq!(sum, Ok(int(2 * (n as i32 - 1))));
+        }
+        assert_eq!(engine.tier(function), Tier::Optimizer);
+        assert_eq!(engine.stats().missed, 0);
+    }
+
     /// What has run in baseline code only is known to the optimizer.
     #[test]
     fn baseline_code_notes_its_slow_paths() {

@@ -27,6 +27,7 @@ pub(super) fn scan(
     scratch.leaders.resize(n_code, Block::NONE);
     scratch.last_jump.clear();
     scratch.last_jump.resize(n_code, 0);
+    scratch.dead_loops.start(n_code);
     scratch.registers.clear(scratch.code.plan.slots());
     scratch.known_kinds.clear();
     scratch.code.clear();
@@ -230,6 +231,10 @@ impl ValueOperands<'_> {
         }
         let is_loop = self.scratch.is_head(self.source, at);
         let has_edges = !cursor.graph.block(leader).preds.is_empty();
+        if is_loop && !has_edges && self.scratch.is_dead_loop(cursor.graph, at) {
+            self.may_be_unreached = true;
+            return cursor.block = Block::NONE;
+        }
         let FunctionScratch { liveness, registers, known_kinds, .. } = &mut *self.scratch;
         known_kinds.start(cursor.graph, leader, is_loop);
         if is_loop {

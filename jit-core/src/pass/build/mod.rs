@@ -27,6 +27,7 @@
 mod call_entry;
 mod calls;
 mod cursor;
+mod dead_loops;
 mod decode;
 mod function;
 mod guard;
@@ -66,6 +67,7 @@ use crate::ir::slow_paths::SlowPaths;
 use crate::ir::template::Template;
 use crate::vocab::{Sig, Type, Vocabulary};
 use cursor::Cursor;
+use dead_loops::DeadLoops;
 use decode::Decoded;
 use guard::LoopGuards;
 use known_kinds::KnownKinds;
@@ -169,6 +171,7 @@ struct FunctionScratch {
     leaders: Vec<Block>,
     /// The last bytecode that jumps to each leader.
     last_jump: Vec<u32>,
+    dead_loops: DeadLoops,
     guards: LoopGuards,
     known_kinds: KnownKinds,
     /// The registers that the function may write; their slots may be out of date.
