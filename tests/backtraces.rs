@@ -72,7 +72,11 @@ struct Vm {
 
 fn again(vm: &mut Vm, a: i64) -> i64 {
     let (engine, function) = (Rc::clone(&vm.engine), vm.again.expect("it was said"));
-    engine.call(function, vm, (a,)).unwrap_or(-1)
+    let result = match a % 2 == 0 {
+        true => engine.call(function, vm, (a,)),
+        false => engine.call_back(function, vm, (a,)),
+    };
+    result.unwrap_or(-1)
 }
 
 fn start(vm: &mut Vm) {

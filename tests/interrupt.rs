@@ -50,7 +50,11 @@ fn again(a: i64) -> i64 {
     let engine = ENGINE.get().expect("the test says which");
     // SAFETY: the engine outlives the test's call.
     let engine = unsafe { &*engine };
-    engine.call(engine.numbered(0), &mut (), (a,)).unwrap_or(-1)
+    let result = match a % 2 == 0 {
+        true => engine.call(engine.numbered(0), &mut (), (a,)),
+        false => engine.call_back(engine.numbered(0), &mut (), (a,)),
+    };
+    result.unwrap_or(-1)
 }
 
 trait Numbered {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 struct Vm {
     engine: Rc<Engine<Op>>,
     functions: Vec<FunctionId>,
-    /// Whether the call at a depth is interpreted.
-    interprets: fn(u64) -> bool,
+    /// How the call at a depth is made.
+    way: fn(u64) -> Way,
     depth: u64,
     error: Option<Error>,
     /// The lowest stack pointer at a call of `recurse` or `look`, approximately.
@@ -49,9 +49,10 @@ fn recurse(vm: &mut Vm, a: i64) -> i64 {
     vm.depth += 1;
     vm.lowest = vm.lowest.min(here());
     let function = vm.functions[vm.depth as usize % vm.functions.len()];
-    let result = match (vm.interprets)(vm.depth) {
-        true => engine.interpret(function, vm, (a,)),
-        false => engine.call(function, vm, (a,)),
+    let result = match (vm.way)(vm.depth) {
+        Way::Interpret => engine.interpret(function, vm, (a,)),
+        Way::Call => engine.call(function, vm, (a,)),
+        Way::CallBack => engine.call_back(function, vm, (a,)),
     };
     result.unwrap_or_else(|error| {
         vm.error.get_or_insert(error);
@@ -78,7 +79,23 @@ fn recursive(values: u32) -> Vec<Op> {
     code
 }
 
-const TIERS: [fn(u64) -> bool; 4] = [|_| true, |_| false, |depth| depth % 2 == 0, |depth| depth % 7 == 0];
+/// A way in which Rust calls a function.
+#[derive(Clone, Copy)]
+enum Way {
+    Interpret,
+    Call,
+    CallBack,
+}
+
+const WAYS: [fn(u64) -> Way; 7] = [
+    |_| Way::Interpret,
+    |_| Way::Call,
+    |_| Way::CallBack,
+    |depth| if depth % 2 == 0 { Way::Interpret } else { Way::Call },
+    |depth| if depth % 7 == 0 { Way::Interpret } else { Way::Call },
+    |depth| if depth % 7 == 0 { Way::Interpret } else { Way::CallBack },
+    |depth| if depth % 2 == 0 { Way::CallBack } else { Way::Call },
+];
 
 /// Frames with few and with many slots, both on the engine's stack and on the machine's.
 const VALUES: [u32; 3] = [0, 30, 1500];
@@ -92,14 +109,14 @@ fn machine(builder: azulejo::Builder) -> Vm {
         }
         function
     });
-    Vm { engine, functions: functions.to_vec(), interprets: TIERS[0], depth: 0, error: None, lowest: 0 }
+    Vm { engine, functions: functions.to_vec(), way: WAYS[0], depth: 0, error: None, lowest: 0 }
 }
 
 /// Recurses without end in every mix of tiers; twice, because the first run must release everything.
 fn exhaust(vm: &mut Vm) {
-    for interprets in TIERS {
+    for way in WAYS {
         for _ in 0..2 {
-            (vm.interprets, vm.depth, vm.error) = (interprets, 0, None);
+            (vm.way, vm.depth, vm.error) = (way, 0, None);
             recurse(vm, 1);
             assert_eq!(vm.error, Some(Error::StackOverflow));
             assert!(vm.depth >= 2, "{} calls", vm.depth);
@@ -205,7 +222,7 @@ fn on_threads_with_hardly_any_stack() {
         let mut vm = Vm {
             engine: Rc::new(engine),
             functions: vec![leaf],
-            interprets: |_| true,
+            way: WAYS[0],
             depth: 0,
             error: None,
             lowest: 0,
@@ -243,14 +260,13 @@ const BELOW: usize = 8 << 10;
 
 /// Runs a function that recurses without end: the machine's stack is used up to the limit and not beyond. Each call uses
 /// slightly more than `slots` slots of the stack, which is more than [`BELOW`]. The limit falls into the middle of a frame.
-fn nests_up_to_the_limit(builder: azulejo::Builder, code: Vec<Op>, slots: u32) {
+fn nests_up_to_the_limit(builder: azulejo::Builder, code: Vec<Op>, slots: u32, way: fn(u64) -> Way) {
     let frame = slots as usize * 8;
     let native_stack = 5 * frame + frame / 4;
     let engine = Rc::new(builder.native_stack(native_stack).build());
     let function = engine.define("endless", code, slots + 2).expect("the code is right");
     engine.compile(function).expect("it compiles");
-    let (functions, interprets) = (vec![function], TIERS[1]);
-    let mut vm = Vm { engine, functions, interprets, depth: 0, error: None, lowest: usize::MAX };
+    let mut vm = Vm { engine, functions: vec![function], way, depth: 0, error: None, lowest: usize::MAX };
     let engine = Rc::clone(&vm.engine);
     let start = here();
     let result = engine.call::<_, i64>(function, &mut vm, (1i64,));
@@ -266,7 +282,9 @@ fn the_engine_looks_for_room_before_it_enters_large_frames() {
     if azulejo::can_compile().is_err() {
         return;
     }
-    on_thread(4096, || nests_up_to_the_limit(Engine::<Op>::builder(), recursive(7000), 7000));
+    for way in [WAYS[1], WAYS[2]] {
+        on_thread(4096, move || nests_up_to_the_limit(Engine::<Op>::builder(), recursive(7000), 7000, way));
+    }
 }
 
 /// Calls between functions check for room, too. Frames are large because of many VM registers, or because many values are
@@ -288,7 +306,7 @@ fn calls_between_functions_look_for_room_before_they_enter_large_frames() {
         for code in [&many_registers, &many_values] {
             let code = code.clone();
             let builder = Engine::<Op>::builder().only(tier);
-            on_thread(4096, move || nests_up_to_the_limit(builder, code, SLOTS));
+            on_thread(4096, move || nests_up_to_the_limit(builder, code, SLOTS, WAYS[1]));
         }
     }
 }

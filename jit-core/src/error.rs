@@ -157,6 +157,27 @@ impl core::error::Error for Error {
     }
 }
 
+/// The trap with which a caller fails when its callee fails with an error. So a function of Rust that calls the engine can use `?`:
+///
+/// ```
+/// # use azulejo_core::{error::Error, vocab::Trap};
+/// fn half(of: Result<u64, Error>) -> Result<u64, Trap> {
+///     Ok(of? / 2)
+/// }
+/// assert_eq!(half(Err(Error::Trap { trap: Trap::DivideByZero, at: 3 })), Err(Trap::DivideByZero));
+/// ```
+impl From<Error> for Trap {
+    fn from(error: Error) -> Trap {
+        match error {
+            Error::Trap { trap, .. } => trap,
+            Error::StackOverflow => Trap::StackOverflow,
+            Error::Interrupted { .. } | Error::OutOfFuel { .. } => Trap::Ended,
+            // The call itself was wrong: there is no other reason why a function would not run.
+            _ => Trap::BadCall,
+        }
+    }
+}
+
 impl From<VerifyError> for Error {
     fn from(error: VerifyError) -> Error {
         Error::Verify(error)

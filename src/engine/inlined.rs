@@ -6,12 +6,13 @@
 
 use super::function::Function;
 use super::native::take_inlined;
-use super::run::{End, Resume, as_trap};
+use super::run::{End, Resume};
 use super::tiers::Tier;
 use super::{Engine, FunctionId};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::inlining::{LeftFrame, LeftFrames};
+use azulejo_core::vocab::Trap;
 
 impl<B: Bytecode> Engine<B> {
     /// Runs the inlined functions that control has left, and stores the result of the outermost in the slots of the function that calls
@@ -25,7 +26,7 @@ impl<B: Bytecode> Engine<B> {
         let LeftFrames { frames, is_miss } = take_inlined();
         self.count_left(function, &frames, is_miss)?;
         let finished = self.finish_called(function, slots, &frames, context);
-        finished.map_err(|error| self.failed(function, as_trap(&error), frames[0].call))
+        finished.map_err(|error| self.failed(function, Trap::from(error), frames[0].call))
     }
 
     /// Runs a function to its end, after an exit from its code for calls in the middle of an inlined function, behind which it goes on at a

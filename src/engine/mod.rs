@@ -9,6 +9,7 @@
 
 mod backtrace;
 mod builder;
+mod call_back;
 mod code;
 mod compile;
 mod fiber;

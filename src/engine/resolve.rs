@@ -9,7 +9,7 @@ use super::function::call_state::{Arity, Entry, Route};
 use super::function::{Function, FunctionId, TierCode};
 use super::native::Compiled;
 use super::native::Links;
-use super::run::{End, as_trap};
+use super::run::End;
 use super::tiers::Tier;
 use super::value::Args;
 use super::worker::Purpose;
@@ -20,6 +20,7 @@ use azulejo_code::call::{
 };
 use azulejo_code::status::{RawStatus, Status};
 use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::vocab::Trap;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
@@ -97,7 +98,7 @@ impl<B: Bytecode> HostFunctions for Answers<B> {
 }
 
 fn failure(error: &Error) -> Outcome {
-    Outcome { value: 0, trap: as_trap(error).code() as u64 }
+    Outcome { value: 0, trap: Trap::from(*error).code() as u64 }
 }
 
 /// The arguments of an unresolved call.

@@ -63,14 +63,14 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             if let Some(result) = called {
                 return result;
             }
-            return engine.run(function, context, args, highest).map_err(|error| as_trap(&error));
+            return engine.run(function, context, args, highest).map_err(Trap::from);
         }
         if !body.takes(args.len()) {
-            return engine.run(function, context, args, highest).map_err(|error| as_trap(&error));
+            return engine.run(function, context, args, highest).map_err(Trap::from);
         }
         let caller = 0u8;
         let frame = engine.stack.enter(body.slots(), (&raw const caller).addr());
-        let frame = frame.map_err(|error| as_trap(&error))?;
+        let frame = frame.map_err(Trap::from)?;
         let slots = frame.slots();
         // SAFETY: the frame has this many slots, and nothing else refers to it yet.
         let registers = unsafe { std::slice::from_raw_parts_mut(slots, body.slots()) };
@@ -114,7 +114,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
         };
         drop(frame);
         let result = result.and_then(|end| engine.run_next(end, context, highest));
-        result.map_err(|error| as_trap(&error))
+        result.map_err(Trap::from)
     }
 
     fn caught(&self, trap: Trap) -> Result<u32, Trap> {
@@ -164,28 +164,17 @@ impl Args for TailArguments<'_> {
     }
 }
 
-/// The trap with which a caller fails when its callee fails with an error.
-pub(super) fn as_trap(error: &Error) -> Trap {
-    match *error {
-        Error::Trap { trap, .. } => trap,
-        Error::StackOverflow => Trap::StackOverflow,
-        Error::Interrupted { .. } | Error::OutOfFuel { .. } => Trap::Ended,
-        // The call itself was wrong: there is no other reason why a function would not run.
-        _ => Trap::BadCall,
-    }
-}
-
 impl<B: Bytecode> Engine<B> {
     /// Returns a trap if a callee must not start, because the program is to stop or out of fuel.
     #[inline]
     fn may_start(&self, function: &Function<B>) -> Result<(), Trap> {
-        self.look_for_stop(function, 0).map_err(|error| as_trap(&error))
+        self.look_for_stop(function, 0).map_err(Trap::from)
     }
 
     /// Returns a trap if there is no fuel for interpreting a callee.
     #[inline]
     fn may_be_interpreted(&self, function: &Function<B>) -> Result<(), Trap> {
-        self.spend(function).map_err(|error| as_trap(&error))
+        self.spend(function).map_err(Trap::from)
     }
 
     /// Runs a function in tiers up to `highest`, and then the functions that it and its callees tail-call.
@@ -215,7 +204,7 @@ impl<B: Bytecode> Engine<B> {
         let is_bad = |error: Error| match error {
             Error::Trap { .. } | Error::StackOverflow => error,
             Error::Interrupted { .. } | Error::OutOfFuel { .. } => error,
-            error => Error::Trap { trap: as_trap(&error), at: 0 },
+            error => Error::Trap { trap: Trap::from(error), at: 0 },
         };
         let run_next = || -> Result<End, Error> {
             let number = self.links.borrow().next().0;
@@ -232,7 +221,7 @@ impl<B: Bytecode> Engine<B> {
             Error::StackOverflow => error,
             Error::Interrupted { .. } => Error::Interrupted { at: 0 },
             Error::OutOfFuel { .. } => Error::OutOfFuel { at: 0 },
-            error => Error::Trap { trap: as_trap(&error), at: 0 },
+            error => Error::Trap { trap: Trap::from(error), at: 0 },
         };
         if highest > Tier::Interpreter {
             let entered = self.enter(0)?;

@@ -9,6 +9,9 @@ use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 
+#[cfg(target_os = "linux")]
+#[path = "../children/mod.rs"]
+mod children;
 mod failures;
 mod memory;
 mod switches;
@@ -136,10 +139,11 @@ fn take(vm: &mut Vm) -> i64 {
 
 fn across(vm: &mut Vm, a: i64) -> Result<i64, Trap> {
     let callee = vm.callee.expect("the test has set it");
-    vm.engine().call(callee, vm, (a,)).map_err(|error| match error {
-        Error::Trap { trap, .. } => trap,
-        _ => Trap::User(1),
-    })
+    let result = match a % 2 == 0 {
+        true => vm.engine().call(callee, vm, (a,)),
+        false => vm.engine().call_back(callee, vm, (a,)),
+    };
+    Ok(result?)
 }
 
 /// Resumes one of the context's fibers. Its end is -1.

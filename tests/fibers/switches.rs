@@ -180,7 +180,7 @@ fn bytecode_is_made_and_other_engines_run_while_a_fiber_does() {
         vm.callee = Some(FunctionId::clone(&other.define("late", endless_from(0), 1).expect("it is right")));
         vm.fibers[0] = engine.owned_fiber(call, (0i64,)).expect("there is a stack");
         let result = other.call::<_, i64>(resumes, &mut vm, (0i64,));
-        assert_eq!(result, Err(Error::Trap { trap: Trap::User(1), at: 0 }), "{name}");
+        assert_eq!(result, Err(Error::Trap { trap: Trap::User(2), at: 0 }), "{name}");
     });
 }
 

@@ -180,15 +180,30 @@ impl CallCell {
     /// much of the machine's stack must be left as the host was told.
     pub unsafe fn call(&self, context: *mut (), args: &[u64]) -> Outcome {
         let mut few = [0; MAX_REGISTER_ARGUMENTS];
-        let all = match few.get_mut(..args.len()) {
-            Some(first) => {
-                first.copy_from_slice(args);
-                &few[..]
-            }
-            None => args,
-        };
+        if let Some(first) = few.get_mut(..args.len()) {
+            first.copy_from_slice(args);
+            // SAFETY: the caller guarantees it.
+            return unsafe { self.call_with_few(context, &few, args.len()) };
+        }
         // SAFETY: the caller guarantees it, and there are at least as many words in memory as argument registers.
-        unsafe { (self.stubs().call)(self, context, all.as_ptr(), args.len()) }
+        unsafe { (self.stubs().call)(self, context, args.as_ptr(), args.len()) }
+    }
+
+    /// Calls the function as compiled code would, with the first `count` of these arguments.
+    ///
+    /// # Safety
+    ///
+    /// As for [`call`](Self::call); `count` is at most the number of words.
+    #[inline(always)]
+    pub unsafe fn call_with_few(
+        &self,
+        context: *mut (),
+        args: &[u64; MAX_REGISTER_ARGUMENTS],
+        count: usize,
+    ) -> Outcome {
+        debug_assert!(count <= args.len());
+        // SAFETY: the caller guarantees it, and there are as many words in memory as argument registers.
+        unsafe { (self.stubs().call)(self, context, args.as_ptr(), count) }
     }
 
     /// The functions with these call cells, as compilers need them; `table` is the address of a table of the same cells.

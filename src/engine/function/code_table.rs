@@ -99,6 +99,13 @@ impl CodeTable {
         code.start.is_some() || code.baseline.is_some()
     }
 
+    /// Whether there is code for calls, and nothing better is known than that: the optimizer has not compiled loops alone.
+    #[inline(always)]
+    pub(crate) fn has_good_entry(&self) -> bool {
+        let code = self.code.borrow();
+        code.start.is_some() || code.baseline.is_some() && code.inside.is_empty()
+    }
+
     pub(crate) fn has_baseline(&self) -> bool {
         self.code.borrow().baseline.is_some()
     }

@@ -9,12 +9,15 @@ use azulejo_core::ir::inlining::LeftFrames;
 use azulejo_core::ir::interpreted::{Record, RecordParts};
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::verify;
-use azulejo_core::vocab::Trap;
+use azulejo_core::vocab::{Op, Trap};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+
+/// How many arguments calls have in registers, where there are any.
+pub(crate) const MAX_REGISTER_ARGUMENTS: usize = Op::ARGUMENTS.len();
 
 /// A backend that cannot compile.
 #[derive(Debug)]
@@ -301,6 +304,16 @@ impl Links {
         _: u32,
         _: *mut (),
         _: &[u64],
+    ) -> Option<Result<u64, Trap>> {
+        None
+    }
+
+    pub(crate) unsafe fn call_with_few(
+        _: &RefCell<Links>,
+        _: u32,
+        _: *mut (),
+        _: &[u64; MAX_REGISTER_ARGUMENTS],
+        _: usize,
     ) -> Option<Result<u64, Trap>> {
         None
     }

@@ -4,6 +4,7 @@
 //! that compilers and compiled code read. Neither the call cells nor the table move as long as the engine lives.
 
 use super::backend::Machine;
+pub(crate) use azulejo_code::call::MAX_REGISTER_ARGUMENTS;
 pub(crate) use azulejo_code::call::Remote;
 use azulejo_code::call::{CallCell, Host, HostFunctions, Outcome, SavedTailCall};
 use azulejo_code::emit::Backend;
@@ -185,6 +186,25 @@ impl Links {
         let cell: *const CallCell = links.borrow().cell(number);
         // SAFETY: call cells do not move, and the caller promises the rest.
         let Outcome { value, trap } = unsafe { (*cell).call(context, args) };
+        Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
+    }
+
+    /// Likewise, with the first `count` of these arguments.
+    ///
+    /// # Safety
+    ///
+    /// As for [`call`](Links::call); `count` is at most the number of words.
+    #[inline(always)]
+    pub(crate) unsafe fn call_with_few(
+        links: &RefCell<Links>,
+        number: u32,
+        context: *mut (),
+        args: &[u64; MAX_REGISTER_ARGUMENTS],
+        count: usize,
+    ) -> Option<Result<u64, Trap>> {
+        let cell: *const CallCell = links.borrow().cell(number);
+        // SAFETY: call cells do not move, and the caller promises the rest.
+        let Outcome { value, trap } = unsafe { (*cell).call_with_few(context, args, count) };
         Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
     }
 

@@ -11,4 +11,4 @@ pub(super) use backend::{
     Adapter, Backend, BaselineCode, Choice, Compiled, Compiler, Interpreter, Status, can_compile, can_guard,
     prepare_thread, watched,
 };
-pub(super) use links::{Links, Remote, Shared, Word};
+pub(super) use links::{Links, MAX_REGISTER_ARGUMENTS, Remote, Shared, Word};

@@ -453,13 +453,13 @@ impl Vm {
         let (function, engine) = (function_of(closure), self.engine.clone());
         let itself = Value::object(FUNCTION, closure).0;
         let first: Result<u64, azulejo::Error> = match *arguments {
-            [] => engine.call(function, self, (itself,)),
-            [a] => engine.call(function, self, (itself, a.0)),
-            [a, b] => engine.call(function, self, (itself, a.0, b.0)),
+            [] => engine.call_back(function, self, (itself,)),
+            [a] => engine.call_back(function, self, (itself, a.0)),
+            [a, b] => engine.call_back(function, self, (itself, a.0, b.0)),
             _ => {
                 let words: Vec<u64> =
                     std::iter::once(itself).chain(arguments.iter().map(|value| value.0)).collect();
-                engine.call(function, self, &words[..])
+                engine.call_back(function, self, &words[..])
             }
         };
         first.map(Value).map_err(|error| self.failure(error))
