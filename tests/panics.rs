@@ -188,7 +188,7 @@ fn deeper(vm: &mut Vm, a: i64) -> i64 {
     let (function, interpreted) = vm.levels.pop().expect("there is one more level");
     let result = match interpreted {
         true => engine.interpret(function, vm, (a,)),
-        false if vm.levels.len() % 2 == 0 => engine.call_back(function, vm, (a,)),
+        false if vm.levels.len().is_multiple_of(2) => engine.call_back(function, vm, (a,)),
         false => engine.call(function, vm, (a,)),
     };
     result.expect("it does not trap")

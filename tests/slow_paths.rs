@@ -290,7 +290,7 @@ mod speculation {
         let mut vm = Vm { slow: Vec::new() };
         for n in (1..400).rev() {
             let sum = engine.call::<_, u64>(function, &mut vm, (int(0), int(2), n, 2i64));
-            assert_eq!(sum, Ok(int(2 * (n as i32 - 1))));
+            assert_eq!(sum, Ok(int(2 * (n - 1))));
         }
         assert_eq!(engine.tier(function), Tier::Optimizer);
         assert_eq!(engine.stats().missed, 0);
