@@ -5,6 +5,7 @@
 //! [debugging]: https://docs.rs/crate/azulejo/latest/source/docs/book/debugging.md
 //! [dynamic]: https://docs.rs/crate/azulejo/latest/source/docs/book/dynamic-language.md
 //! [first]: https://docs.rs/crate/azulejo/latest/source/docs/book/first-vm.md
+//! [lua-performance]: https://docs.rs/crate/azulejo/latest/source/docs/PERFORMANCE.md
 //! [map]: https://docs.rs/crate/azulejo/latest/source/docs/ARCHITECTURE.md
 //! [operators]: https://docs.rs/crate/azulejo/latest/source/docs/adding-an-operator.md
 //! [performance]: https://docs.rs/crate/azulejo/latest/source/docs/PERFORMANCE.md

@@ -114,7 +114,8 @@ fn check_front_page(document: &str, includer: &str, faults: &mut Vec<String>) {
     faults.extend(known.iter().map(|label| format!("{lib}: {readme} has no link [{label}]")));
     for (line, target) in links(document) {
         let is_defined = definitions.iter().any(|(_, defined)| *defined == target);
-        if !is_defined && !is_address(target) && !target.starts_with('#') && !target.ends_with(".png") {
+        let is_picture = [".png", ".svg"].iter().any(|end| target.ends_with(end));
+        if !is_defined && !is_address(target) && !target.starts_with('#') && !is_picture {
             faults.push(format!(
                 "{readme}:{line}: give {target} a label, for it leads elsewhere in the documentation"
             ));
