@@ -70,7 +70,7 @@ impl Inlining {
 
     /// Whether some bytecode of a function calls functions that might be inlined.
     fn calls<B: Bytecode>(&self, body: &Body<B>) -> bool {
-        let is_call = |step: &Step| matches!(step, Step::Invoke { .. });
+        let is_call = |step: &Step| matches!(step, Step::Invoke { .. } | Step::Tail { .. });
         let calls = |template: &&'static Template| template.steps.iter().any(is_call);
         let callers = || B::templates().iter().map(calls).collect();
         self.is_on && body.ops().iter().any(|op| self.callers.get_or_init(callers)[op.opcode()])

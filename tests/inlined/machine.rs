@@ -158,6 +158,26 @@ pub(crate) enum Op {
         a: In<i64>,
         cache: Site<Method, 2>,
     },
+    Tail {
+        f: Imm<u32>,
+        args: Regs,
+    },
+    TailTwo {
+        f: Imm<u32>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    /// Goes on if the number is small.
+    TailIfLarge {
+        f: Imm<u32>,
+        a: In<i64>,
+    },
+    /// Goes on if the class is new.
+    TailMethod {
+        object: In<*const Object>,
+        a: In<i64>,
+        cache: Site<Method, 2>,
+    },
     MulFloat {
         dst: Out<f64>,
         a: In<f64>,
@@ -204,6 +224,13 @@ template! {
             (invoke (case code) (arglist $object $a) i64)
             (invoke (slow look_up (arglist (carg (tc) ptr) (carg $object ptr) (carg $cache ptr)) ptr)
                 (arglist $object $a) i64)))
+    Op::Tail => (tail $f (arglist $args))
+    Op::TailTwo => (tail $f (arglist $a $b))
+    Op::TailIfLarge => (when (gt $a 10) (tail $f (arglist $a)))
+    Op::TailMethod => unsafe (let: (($class (load $object (&field Object, class))))
+        (cachedv $cache Method (eq $class (case class))
+            (tail (case code) (arglist $object $a))
+            (slowv (discard (call throws look_up (arglist (carg (tc) ptr) (carg $object ptr) (carg $cache ptr)) ptr)))))
     Op::MulFloat => (mul $a $b)
     Op::ReturnFloat => (return $a)
     Op::ReturnUnit => (return (ucast (cu) i64))

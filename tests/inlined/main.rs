@@ -188,6 +188,106 @@ fn recursion_is_unrolled_once() {
     }
 }
 
+/// The callee of a tail call takes its caller's place, wherever control leaves it, and however it fails.
+#[test]
+fn tail_calls_of_inlined_functions_are_inlined() {
+    let arguments = [(1, 5), (2, 1), (-8, 9), (0, 3), (1500, 2), (995, 20), (1999, 1), (7, 6)];
+    let run = Op::Tail { f: Imm(0), args: Regs { first: 0, count: 2 } };
+    for tail in [Op::TailTwo { f: Imm(0), a: r(0), b: r(1) }, run] {
+        for middle in middles() {
+            let inner =
+                [middle, vec![Op::Add { dst: r(0), a: r(0), b: r(2) }, Op::Return { a: r(0) }]].concat();
+            let through = vec![Op::AddK { dst: r(0), a: r(0), k: Imm(2) }, tail];
+            let inlined =
+                agree(&[(inner.clone(), 3), (through.clone(), 2), in_loop(call_two(1))], &arguments);
+            assert_eq!(inlined, 2 * can_compile() as u64, "{inner:?}");
+            // The second of two, and in a function that is inlined itself.
+            let again =
+                vec![Op::Mul { dst: r(1), a: r(1), b: r(0) }, Op::TailTwo { f: Imm(1), a: r(0), b: r(1) }];
+            let around = vec![
+                Op::Mul { dst: r(3), a: r(0), b: r(1) },
+                call_two(2),
+                Op::Add { dst: r(0), a: r(0), b: r(3) },
+                Op::Return { a: r(0) },
+            ];
+            let code = [(inner, 3), (through, 2), (again, 2), (around, 4), in_loop(call_two(3))];
+            let inlined = agree(&code, &arguments);
+            assert!(inlined >= 4 * can_compile() as u64, "{inlined}");
+        }
+    }
+    // In front of other bytecodes.
+    let may_go_on = vec![
+        Op::TailIfLarge { f: Imm(0), a: r(1) },
+        Op::AddK { dst: r(0), a: r(0), k: Imm(7) },
+        Op::Return { a: r(0) },
+    ];
+    let inlined = agree(&[sum(), (may_go_on, 2), in_loop(call_two(1))], &[(1, 30), (3, 9), (-8, 15)]);
+    assert_eq!(inlined, 2 * can_compile() as u64);
+}
+
+/// What a function does at its end is not unrolled, and what it calls there is not inlined without it.
+#[test]
+fn tail_calls_of_oneself_are_not_inlined() {
+    let count = vec![
+        Op::AddK { dst: r(0), a: r(0), k: Imm(1) },
+        Op::CountDown { n: r(1), to: Label(3) },
+        Op::Return { a: r(0) },
+        Op::TailTwo { f: Imm(0), a: r(0), b: r(1) },
+    ];
+    let inlined = agree(&[(count, 2), in_loop(call_two(0))], &[(1, 5), (2, 1), (7, 200)]);
+    assert_eq!(inlined, 0);
+    let ping = vec![Op::CountDown { n: r(1), to: Label(2) }, Op::Return { a: r(0) }];
+    let [ping, pong] = [1, 0].map(|other| {
+        [
+            ping.clone(),
+            vec![Op::AddK { dst: r(0), a: r(0), k: Imm(1) }, Op::TailTwo { f: Imm(other), a: r(0), b: r(1) }],
+        ]
+        .concat()
+    });
+    let inlined = agree(&[(ping, 2), (pong, 2), in_loop(call_two(0))], &[(1, 5), (2, 1), (7, 200)]);
+    assert_eq!(inlined, 0);
+}
+
+/// A tail call of what a site knows.
+#[test]
+fn methods_take_the_place_of_inlined_functions() {
+    let [twice, square, _] = methods();
+    let through = vec![
+        Op::TailMethod { object: r(0), a: r(1), cache: Site::new() },
+        Op::Method { dst: r(1), object: r(0), a: r(1), cache: Site::new() },
+        Op::Return { a: r(1) },
+    ];
+    let caller = vec![call_two(2), Op::AddK { dst: r(0), a: r(0), k: Imm(1) }, Op::Return { a: r(0) }];
+    for way in Way::ALL {
+        let program = Program::new(
+            way.builder(),
+            &[twice.clone(), square.clone(), (through.clone(), 2), (caller.clone(), 2)],
+        );
+        let (engine, functions) = (&program.engine, &program.functions);
+        let object = |class, number: usize| Object {
+            class,
+            method: engine.callable(functions[number]).expect("it is there"),
+        };
+        let (one, other) = (object(1, 0), object(2, 1));
+        let call = |vm: &mut Vm, object: &Object, n: i64| {
+            engine
+                .call::<_, i64>(functions[3], vm, (std::ptr::from_ref(object), n))
+                .expect("it does not fail")
+        };
+        let mut vm = Vm::default();
+        for n in 0..60 {
+            assert_eq!(call(&mut vm, &one, n), 2 * n + 1, "{way:?}");
+        }
+        for n in 0..200 {
+            assert_eq!(call(&mut vm, &other, n), n * n + 1, "{way:?}");
+            assert_eq!(call(&mut vm, &one, n), 2 * n + 1, "{way:?}");
+        }
+        if way == Way::TieringUp && can_compile() {
+            assert!(engine.stats().inlined > 1, "{}", engine.stats());
+        }
+    }
+}
+
 #[test]
 fn fuel_is_spent_as_by_calls() {
     let inner =

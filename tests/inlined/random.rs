@@ -34,7 +34,7 @@ fn function(random: &mut Random, number: u32) -> (Code<Op>, u32) {
         let on = |random: &mut Random| at + 1 + random.below(n + 1 - at);
         let callee = Imm(random.below(number.max(1)));
         let is_called = number > 0;
-        code.push(match random.below(22) {
+        code.push(match random.below(24) {
             0 => Op::Const { dst, k: Imm(random.below(2100) as i64 - 50) },
             1 => Op::AddK { dst, a, k: Imm(random.below(5) as i64 - 2) },
             2 => Op::Mul { dst, a, b },
@@ -60,10 +60,19 @@ fn function(random: &mut Random, number: u32) -> (Code<Op>, u32) {
             17 if is_called => Op::CallForNothing { f: callee, a },
             18 if is_called => Op::CallNarrow { dst: random.register(), f: callee, a },
             19 if is_called => Op::CallAndAdd { dst, f: callee, a },
+            20 | 21 if is_called => Op::TailIfLarge { f: callee, a },
             _ => Op::Add { dst, a, b },
         });
     }
-    code.push(Op::Return { a: random.register() });
+    let last = random.register();
+    code.push(match random.below(4) {
+        0 if number > 0 => Op::TailTwo { f: Imm(random.below(number)), a: last, b: random.register() },
+        1 if number > 0 => Op::Tail {
+            f: Imm(random.below(number)),
+            args: Regs { first: random.below(3), count: random.below(3) },
+        },
+        _ => Op::Return { a: last },
+    });
     let mut code = Code { labels, ..code.into() };
     if random.below(2) == 0 {
         code = code.with_arguments(2);

@@ -156,16 +156,17 @@ impl Builder<'_> {
             };
             let given = builder.put_arguments(callee, object, arguments);
             let (dst, function, pack) = (builder.take(1), callee.into(), builder.pack().into());
+            let cache = Site::new();
             builder.line = last.line;
             builder.emit(match &given {
                 Given::Many { call, more: More::Nothing } => Op::TailCall { call: *call },
                 Given::Many { call, more: More::Results } => Op::TailCallWithResults { call: *call },
                 Given::Many { call, more: More::Varargs } => Op::TailCallWithVarargs { call: *call, pack },
                 Given::Few(few) => match few[..] {
-                    [] => Op::TailCall0 { function },
-                    [a] => Op::TailCall1 { function, a: a.into() },
-                    [a, b] => Op::TailCall2 { function, a: a.into(), b: b.into() },
-                    [a, b, c] => Op::TailCall3 { function, a: a.into(), b: b.into(), c: c.into() },
+                    [] => Op::TailCall0 { function, cache },
+                    [a] => Op::TailCall1 { function, a: a.into(), cache },
+                    [a, b] => Op::TailCall2 { function, a: a.into(), b: b.into(), cache },
+                    [a, b, c] => Op::TailCall3 { function, a: a.into(), b: b.into(), c: c.into(), cache },
                     _ => unreachable!("there are at most three"),
                 },
             });

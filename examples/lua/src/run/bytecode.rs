@@ -479,21 +479,25 @@ pub(crate) enum Op {
     /// Ends the function with the call of a closure. If it is none that is called, this does nothing, and a call follows.
     TailCall0 {
         function: In<u64>,
+        cache: Site<CallCase, 1>,
     },
     TailCall1 {
         function: In<u64>,
         a: In<u64>,
+        cache: Site<CallCase, 1>,
     },
     TailCall2 {
         function: In<u64>,
         a: In<u64>,
         b: In<u64>,
+        cache: Site<CallCase, 1>,
     },
     TailCall3 {
         function: In<u64>,
         a: In<u64>,
         b: In<u64>,
         c: In<u64>,
+        cache: Site<CallCase, 1>,
     },
     TailCall {
         call: Regs,

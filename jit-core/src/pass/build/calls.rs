@@ -2,7 +2,8 @@
 //!
 //! In: a template. Out: its calls of functions of bytecode behind which nothing is left to do but to store the result. An exit in an
 //! inlined function has to say where the caller goes on, and it can only say: at its next bytecode, with the result in a register. So
-//! the answer follows from the template alone.
+//! the answer follows from the template alone. Behind a tail call its caller has nothing to do at all: the callee takes the caller's place,
+//! if that is inlined itself.
 
 use super::FunctionSource;
 use crate::ir::bytecode::{OpcodeInfo, OperandKind};
@@ -23,6 +24,8 @@ pub(super) struct CallSite {
     pub(super) result: Option<u8>,
     /// Which of the template's calls that show their frame it is, if it does.
     pub(super) shown: Option<u16>,
+    /// Whether it is a tail call. What becomes of the result is for the caller's caller to say.
+    pub(super) is_tail: bool,
 }
 
 /// What the templates of one table say of their calls, each found out once.
@@ -37,9 +40,10 @@ pub struct TemplateCalls {
 pub(super) struct OpcodeCalls {
     /// The calls that can be inlined.
     pub(super) sites: Vec<CallSite>,
-    /// Whether it needs a frame in memory, or ends its function in a way that is not inlined, whatever is inlined.
+    /// Whether it needs a frame in memory, whatever is inlined.
     is_refused: QuickAndSlow,
-    /// The steps at which it needs a frame unless they are calls that are inlined, and whether control comes there without the slow path.
+    /// The steps at which it needs a frame, or ends its function by a tail call, unless they are calls that are inlined, and whether control
+    /// comes there without the slow path.
     framed: Vec<(usize, bool)>,
 }
 
@@ -63,11 +67,12 @@ impl OpcodeCalls {
         let mut is_refused = QuickAndSlow { quick: is_written, slow: false };
         let mut framed = Vec::new();
         each_step(template, |number, step, quick| match step {
-            Step::Window { .. } | Step::Tail { .. } | Step::Frames => {
+            Step::Window { .. } | Step::Frames => {
                 let part = if quick { &mut is_refused.quick } else { &mut is_refused.slow };
                 *part = true;
             }
             Step::Show { .. } => framed.push((number + 1, quick)),
+            Step::Tail { .. } => framed.push((number, quick)),
             step if observes(step) => framed.push((number, quick)),
             _ => {}
         });
@@ -160,7 +165,7 @@ fn observes(step: &Step) -> bool {
 /// The calls of a template that can be inlined.
 fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSite> {
     let mut sites = Vec::new();
-    let has_calls = template.steps.iter().any(|step| matches!(step, Step::Invoke { .. }));
+    let has_calls = template.steps.iter().any(|step| matches!(step, Step::Invoke { .. } | Step::Tail { .. }));
     // Registers that other code may write at any time are read again behind the template, and none is left in the middle of it.
     let is_exposed = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut)
         || template.takes_address_of_frame();
@@ -170,12 +175,20 @@ fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSite> {
     let mut values: Vec<Option<CalleeAt>> = Vec::new();
     let mut before = None;
     each_step(template, |number, step, quick| {
-        if let Step::Invoke { function, args, ret, catches: false, .. } = *step
+        let call = match *step {
+            Step::Invoke { function, args, ret, catches: false, .. } => Some((function, args, ret, false)),
+            Step::Tail { function, args } => Some((function, args, Type::I64, true)),
+            _ => None,
+        };
+        if let Some((function, args, ret, is_tail)) = call
             && !matches!(args, Arguments::Spread(_))
             && let Some(callee) = values[function as usize].filter(|_| quick)
-            && let Some(result) = stores_result(template, number, values.len() as Ref, ret)
+            && let Some(result) = match is_tail {
+                true => Some(None),
+                false => stores_result(template, number, values.len() as Ref, ret),
+            }
         {
-            sites.push(CallSite { step: number, callee, args, ret, result, shown: before });
+            sites.push(CallSite { step: number, callee, args, ret, result, shown: before, is_tail });
         }
         before = match *step {
             Step::Show { call } => Some(call),

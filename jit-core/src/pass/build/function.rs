@@ -96,8 +96,9 @@ fn lead_inlined(scratch: &mut FunctionScratch, graph: &mut Graph) {
     }
     for at in 0..leaders.len() {
         for call in code.plan.calls(at) {
-            for to in [code.plan.first(call), code.plan.way_back(call).0] {
-                if !leaders[to].is_some() {
+            // Control may go on behind a tail call that is not made.
+            for to in [code.plan.first(call), code.plan.way_back(call).0, code.plan.next(at)] {
+                if leaders.get(to).is_some_and(|leader| !leader.is_some()) {
                     leaders[to] = graph.add_block();
                 }
             }

@@ -6,7 +6,8 @@
 //! bytecode one is. Each inlined call has registers of its own, behind those of all others.
 //!
 //! A callee needs no frame: all its registers are values, so what has to be in memory is not inlined. It must be small, the smaller the
-//! deeper it is, and no function is inlined in itself more than once. Whether a call that lets others see its frame is one that needs it is
+//! deeper it is, and no function is inlined in itself more than once. The callee of a tail call takes the place of its caller, which must be
+//! inlined itself: it returns to where that was called. Whether a call that lets others see its frame is one that needs it is
 //! known when the functions that it calls have been tried: if it is not inlined, its function is taken out again.
 
 use super::calls::{CallSite, CalleeAt, TemplateCalls};
@@ -15,6 +16,7 @@ use super::invoke::MAX_ARGUMENTS;
 use super::{FunctionSource, Linkage};
 use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 use crate::ir::inlining::{InlinedFrame, Inlining};
+use crate::ir::sites::COUNT_OFFSET;
 use crate::ir::template::Arguments;
 use crate::verify::Shape;
 use crate::vocab::Type;
@@ -77,10 +79,12 @@ pub fn may_be_inlined(source: &FunctionSource<'_>, templates: &mut TemplateCalls
 struct PlannedCall {
     /// The callee, by its number in the source's list.
     callee: u32,
-    /// The place of the call, the step of its template, and the place of the callee's first bytecode.
-    call: u32,
+    /// The frame that makes the call, the step of its template, and the place of the callee's first bytecode.
+    maker: u32,
     step: u32,
     first: u32,
+    /// The place of the call that returns when the callee does: for a tail call, that of the frame whose place it takes.
+    returns: u32,
     /// Where the places of the callee's bytecodes start in the list, how many there are, and where its labels start.
     places: u32,
     len: u32,
@@ -141,8 +145,17 @@ impl InlinePlan {
             shown: None,
             result: None,
         };
-        let call =
-            PlannedCall { callee: 0, call: 0, step: 0, first: 0, places: 0, len: 0, labels: 0, next: 0 };
+        let call = PlannedCall {
+            callee: 0,
+            maker: 0,
+            step: 0,
+            first: 0,
+            returns: 0,
+            places: 0,
+            len: 0,
+            labels: 0,
+            next: 0,
+        };
         self.refused_at.clear();
         self.refused_at.resize(source.callees.len(), usize::MAX);
         self.add_frame(source, own, call);
@@ -199,12 +212,19 @@ impl InlinePlan {
         true
     }
 
-    /// Whether a bytecode needs a frame in memory, with the calls that are inlined there.
+    /// Whether a bytecode needs a frame in memory, with the calls that are inlined there. Calls that are left out need none.
     fn needs_frame(&mut self, owner: &FunctionSource<'_>, place: usize) -> bool {
-        let (opcode, _) = owner.code.get(self.inlining.places[place].1 as usize);
+        let (opcode, raws) = owner.code.get(self.inlining.places[place].1 as usize);
         let mut templates = core::mem::take(&mut self.templates);
-        let is_inlined = |step| self.call_of(place, step).is_some();
-        let needs = templates.of(owner, opcode).needs_frame(self.lacks_slow_path[place], is_inlined);
+        let lacks_slow_path = self.lacks_slow_path[place];
+        let calls = templates.of(owner, opcode);
+        let is_left_out = |step| {
+            let is_it = |site: &&CallSite| site.step == step;
+            let site = calls.sites.iter().find(is_it);
+            site.is_some_and(|site| has_no_case(owner, site.callee, &raws, lacks_slow_path))
+        };
+        let needs = calls
+            .needs_frame(lacks_slow_path, |step| self.call_of(place, step).is_some() || is_left_out(step));
         self.templates = templates;
         needs
     }
@@ -247,31 +267,36 @@ impl InlinePlan {
         if let Some(&depth) = owner.depths.get(at as usize) {
             name_stack_slots(owner, depth, info.operands, &mut raws[..info.operands.len()]);
         }
-        let depth = self.inlining.around(frame).count();
+        let depth = self.makers(frame).count();
         let mut last = 0;
-        for site in sites {
+        // The function's own tail calls end it.
+        for site in sites.into_iter().filter(|site| frame > 0 || !site.is_tail) {
             let Some(callee) = self.choose(source, owner, place, &site, &raws, depth) else { continue };
             let before = self.before();
             let child = self.calls.len() as u32;
-            let InlinedFrame { first_register, .. } = self.inlining.frames[frame as usize];
+            let maker = self.inlining.frames[frame as usize];
             let KnownCallee { function, cell, source: FunctionSource { slots, .. }, .. } =
                 source.callees[callee];
-            let new = InlinedFrame {
-                function,
-                cell,
-                first_register: self.slots,
-                slots,
-                caller: frame,
-                call: at,
-                shown: site.shown,
-                result: site.result.map(|operand| (raws[operand as usize] as u32 + first_register, site.ret)),
+            let new = InlinedFrame { function, cell, first_register: self.slots, slots, ..maker };
+            let new = match site.is_tail {
+                true => new,
+                false => InlinedFrame {
+                    caller: frame,
+                    call: at,
+                    shown: site.shown,
+                    result: site
+                        .result
+                        .map(|operand| (raws[operand as usize] as u32 + maker.first_register, site.ret)),
+                    ..new
+                },
             };
             self.slots += slots;
             let call = PlannedCall {
                 callee: callee as u32,
-                call: place as u32,
+                maker: frame,
                 step: site.step as u32,
                 first: 0,
+                returns: if site.is_tail { self.calls[frame as usize].returns } else { place as u32 },
                 places: 0,
                 len: 0,
                 labels: 0,
@@ -311,8 +336,7 @@ impl InlinePlan {
             Arguments::Run(operand) => run_of(raws[operand as usize]).len(),
             Arguments::Spread(_) => return None,
         };
-        let is_around = |around: &InlinedFrame| around.function == source.callees[number].function;
-        if depth >= self.refused_at[number] || self.inlining.around(frame).any(is_around) {
+        if depth >= self.refused_at[number] || self.makers(frame).any(|maker| maker == number) {
             return None;
         }
         let is_small = LARGEST.get(depth).is_some_and(|largest| callee.code.len() <= *largest)
@@ -321,6 +345,17 @@ impl InlinePlan {
         let takes = given <= callee.most_arguments() as usize || callee.drops_surplus;
         let fits = is_small && takes && given <= MAX_ARGUMENTS;
         (fits && can_be_inlined(callee, &mut self.templates)).then_some(number)
+    }
+
+    /// The functions, by their numbers in the list of callees, by whose calls control came to a frame, from its own on: also those whose
+    /// place another has taken.
+    fn makers(&self, frame: u32) -> impl Iterator<Item = usize> {
+        let mut next = frame;
+        core::iter::from_fn(move || {
+            let PlannedCall { callee, maker, .. } = *self.calls.get(next as usize).filter(|_| next > 0)?;
+            next = maker;
+            Some(callee as usize)
+        })
     }
 
     /// Whether nothing is inlined.
@@ -435,7 +470,7 @@ impl InlinePlan {
 
     /// Where control goes on when an inlined call returns, the register that gets the result, and the type that it is read as.
     pub(super) fn way_back(&self, call: u32) -> (usize, Option<(u32, Type)>) {
-        let next = self.next(self.calls[call as usize].call as usize);
+        let next = self.next(self.calls[call as usize].returns as usize);
         (next, self.inlining.frames[call as usize].result)
     }
 
@@ -482,6 +517,15 @@ fn can_be_inlined(source: &FunctionSource<'_>, templates: &mut TemplateCalls) ->
 /// Whether the slow path of a bytecode is left out now.
 pub(super) fn lacks_slow_path(source: &FunctionSource<'_>, at: usize) -> bool {
     source.slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at as u32))
+}
+
+/// Whether a call is for the cases of a site that has none, and gets none but on a slow path that is left out.
+fn has_no_case(source: &FunctionSource<'_>, callee: CalleeAt, raws: &[Raw], lacks_slow_path: bool) -> bool {
+    let CalleeAt::Site { operand, learns_slowly: true, .. } = callee else { return false };
+    let count = raws[operand as usize] + COUNT_OFFSET as u64;
+    // SAFETY: the site begins so far before the number of its cases.
+    let count = source.sites.and_then(|sites| unsafe { sites.read(count, Type::I32.bytes()) });
+    lacks_slow_path && count == Some(0)
 }
 
 /// The address of a callee's call cell, if it is known.

@@ -169,7 +169,7 @@ impl<O: Operands> Linker<'_, O> {
                 Step::Show { .. } => {
                     self.cursor.is_reached() && self.operands.inlined(&self.cursor, number + 1).is_none()
                 }
-                Step::Invoke { args, .. }
+                Step::Invoke { args, .. } | Step::Tail { args, .. }
                     if self.cursor.is_reached()
                         && let Some(call) = self.operands.inlined(&self.cursor, number) =>
                 {
