@@ -84,6 +84,7 @@ pub(crate) enum Op {
     Refuse {
         a: In<i64>,
     },
+    Fail,
     Less {
         a: In<i64>,
         b: In<i64>,
@@ -205,6 +206,7 @@ template! {
     Op::Leave! => (dov (when (nz (and $a 1)) (exit)) (set $a (add $a 1)))
     Op::LeaveBehind! => (dov (set $a (mul $a 3)) (when (nz (and $a 1)) (exit)))
     Op::Refuse => (when (eq $a 0) (trap 7))
+    Op::Fail => (trap 8)
     Op::Less => (when (lt $a $b) (branch $to))
     Op::CountDown! => (dov (set $n (sub $n 1)) (when (gt $n 0) (branch $to)))
     Op::Choose => (switch (ucast $a u64) $to)

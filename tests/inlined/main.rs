@@ -223,6 +223,16 @@ fn tail_calls_of_inlined_functions_are_inlined() {
     ];
     let inlined = agree(&[sum(), (may_go_on, 2), in_loop(call_two(1))], &[(1, 30), (3, 9), (-8, 15)]);
     assert_eq!(inlined, 2 * can_compile() as u64);
+    // Nothing but the callee returns.
+    let or_fails = vec![Op::TailIfLarge { f: Imm(0), a: r(1) }, Op::Fail];
+    let caller = vec![
+        Op::Mul { dst: r(2), a: r(0), b: r(1) },
+        Op::CallTwo { dst: r(0), f: Imm(1), a: r(0), b: r(1) },
+        Op::Add { dst: r(0), a: r(0), b: r(2) },
+        Op::Return { a: r(0) },
+    ];
+    let inlined = agree(&[sum(), (or_fails, 2), (caller, 3)], &[(1, 30), (3, 9), (-8, 15)]);
+    assert_eq!(inlined, 2 * can_compile() as u64);
 }
 
 /// What a function does at its end is not unrolled, and what it calls there is not inlined without it.

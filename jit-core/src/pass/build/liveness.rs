@@ -272,10 +272,6 @@ impl Liveness {
         for to in code.targets(source, at) {
             within.unite(&needed.set(number[to] as usize));
         }
-        // The callee of a tail call returns elsewhere.
-        for call in code.plan.calls(at) {
-            within.unite(&needed.set(number[code.plan.way_back(call).0] as usize));
-        }
     }
 
     /// Finds the registers that are alive behind the calls of a bytecode that observe.
