@@ -1,7 +1,9 @@
 //! Runs commands at the root of the repository. An error names the command that failed.
 
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Prints a space-separated command line, and makes a command of it.
 pub(crate) fn command(root: &Path, line: &str) -> Command {
@@ -28,4 +30,64 @@ pub(crate) fn lua(root: &Path) -> Result<PathBuf, String> {
     let target = std::path::absolute(&target)
         .map_err(|error| format!("cannot tell where {} is: {error}", target.display()))?;
     Ok(target.join("release").join(format!("azulejo-lua{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Runs a command with all that it starts, and collects what it says of errors. Returns `None` if it does not end in time, and kills it then.
+pub(crate) fn end_within(mut command: Command, limit: Duration) -> io::Result<Option<Output>> {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    let mut pipe = child.stderr.take().expect("it has a pipe");
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        pipe.read_to_end(&mut text).map(|_| text)
+    });
+    let end = Instant::now() + limit;
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if Instant::now() > end => {
+                kill(&mut child);
+                return Ok(None);
+            }
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    let stderr = reader.join().expect("reading does not panic")?;
+    Ok(Some(Output { status, stdout: Vec::new(), stderr }))
+}
+
+/// Kills a process, and where there are groups all of its group.
+fn kill(child: &mut Child) {
+    #[cfg(unix)]
+    let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status();
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn what_ends_tells_how() {
+        let ended = end_within(shell("echo wrong >&2; exit 3"), Duration::from_secs(60));
+        let output = ended.expect("there is a shell").expect("it ends");
+        assert_eq!((output.status.code(), &output.stderr[..]), (Some(3), &b"wrong\n"[..]));
+    }
+
+    /// What a command has started is gone with it.
+    #[test]
+    fn what_does_not_end_is_killed_with_all_that_it_started() {
+        let start = Instant::now();
+        let ended =
+            end_within(shell("sleep 1000 & wait"), Duration::from_millis(200)).expect("there is a shell");
+        assert!(ended.is_none() && start.elapsed() < Duration::from_secs(60));
+    }
 }

@@ -2,14 +2,15 @@
 //!
 //! In: `xtask/sabotage.txt`, a list of damages. Out: for each the check that noticed it, and the time it took. All work happens
 //! in a copy of the repository in the target folder. A damage counts as caught if a minute of fuzzing fails, crashes or hangs, or
-//! if a test fails or, while the compiler builds, a test does not; the same test must pass with nothing damaged. Tests that the
+//! if a test fails or hangs or, while the compiler builds, a test does not; the same test must pass with nothing damaged. Tests that the
 //! list names for a damage are run first. A damage whose text no longer matches the file, or that does not build, is an error in
 //! the list.
 
+use crate::command;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The time limit of the fuzzer for a damage.
@@ -18,6 +19,8 @@ const SECONDS: u64 = 60;
 const FIRST_SECONDS: u64 = 6;
 /// The additional time after which the fuzzer counts as hanging.
 const GRACE: Duration = Duration::from_secs(60);
+/// The time after which tests count as hanging, with their build.
+const TESTS_END: Duration = Duration::from_secs(30 * 60);
 /// The number of programs to run on the undamaged compiler.
 const PROGRAMS: u64 = 1000;
 
@@ -250,12 +253,13 @@ impl Bench {
 
     /// Runs tests. Returns which one fails, if one does: as cargo names it, so that the list can.
     fn failing(&self, tests: &str) -> Result<Option<String>, String> {
-        let output = self.cargo(&format!("test --quiet {tests}")).stderr(Stdio::piped()).output();
-        let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stderr);
+        let ended = command::end_within(self.cargo(&format!("test --quiet {tests}")), TESTS_END);
+        let ended = ended.map_err(|error| format!("cannot run cargo: {error}"))?;
+        let Some(Output { status, stderr, .. }) = ended else { return Ok(Some(tests.to_string())) };
+        let said = String::from_utf8_lossy(&stderr);
         let named =
             said.lines().find_map(|line| Some(line.split_once("to rerun pass `")?.1.trim_end_matches('`')));
-        Ok((!output.status.success()).then(|| named.unwrap_or(tests).to_string()))
+        Ok((!status.success()).then(|| named.unwrap_or(tests).to_string()))
     }
 
     /// Runs the fuzzer. Returns how it fails, if it does.
