@@ -19,6 +19,7 @@ enum Op {
     Add { dst: Out<u64>, a: In<u64>, b: In<u64> },
     Div { dst: Out<u64>, a: In<u64>, b: In<u64> },
     CallBack { dst: Out<u64>, a: In<u64>, b: In<u64> },
+    CallWithMore { dst: Out<u64> },
     Tail { f: Imm<u32>, run: Regs },
     Count { n: InOut<u64>, to: Label },
     Leave,
@@ -29,6 +30,7 @@ template! {
     Op::Add      => (add $a $b)
     Op::Div      => (div $a $b)
     Op::CallBack => (call throws call_back (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64)
+    Op::CallWithMore => (call throws call_with_more_and_more (arglist (carg (tc) ptr)) u64)
     Op::Tail     => (tail $f (arglist $run))
     Op::Count!   => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
     Op::Leave    => (exit)
@@ -167,6 +169,39 @@ fn it_can_be_used_from_outside() {
             assert_eq!(failed, Err(Error::Trap { trap: Trap::DivideByZero, at: 0 }), "{name}");
         }
     }
+}
+
+/// Arguments of somebody's own, of which there are more each time somebody asks.
+struct MoreAndMore(std::cell::Cell<usize>);
+
+impl azulejo::Args for &MoreAndMore {
+    fn count(&self) -> usize {
+        self.0.replace(1000)
+    }
+
+    fn store(self, frame: &mut [u64]) {
+        frame[..2].copy_from_slice(&[20, 22]);
+    }
+}
+
+fn call_with_more_and_more(vm: &mut Vm) -> Result<u64, Trap> {
+    let (engine, callee) = (Rc::clone(&vm.engine), vm.callee);
+    Ok(engine.call_back(callee, vm, &MoreAndMore(std::cell::Cell::new(2)))?)
+}
+
+/// Nothing is read behind the arguments, whatever those say.
+#[test]
+fn arguments_are_counted_once() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let add = vec![Op::Add { dst: r(0), a: r(0), b: r(1) }, Op::Return { a: r(0) }];
+    let (mut vm, _) = machine(Engine::<Op>::builder().only(Tier::Optimizer), add, 2);
+    let engine = Rc::clone(&vm.engine);
+    let code = vec![Op::CallWithMore { dst: r(0) }, Op::Return { a: r(0) }];
+    let caller = engine.define("caller", code, 1).expect("it is right");
+    engine.compile(vm.callee).expect("it compiles");
+    assert_eq!(engine.call(caller, &mut vm, ()), Ok(42u64));
 }
 
 /// A program that calls back for ever runs out of fuel.

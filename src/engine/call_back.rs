@@ -6,6 +6,7 @@
 
 use super::function::Function;
 use super::native::{Links, MAX_REGISTER_ARGUMENTS};
+use super::run::without_position;
 use super::tiers::Tier;
 use super::{Args, Engine, FunctionId, Slot};
 use crate::Error;
@@ -77,8 +78,10 @@ impl<B: Bytecode> Engine<B> {
         let _visit = self.visit();
         let function = self.function(function)?;
         let context = ptr::from_mut(context);
-        let result = match self.has_entry(function, args.count()) {
-            true => self.call_by_cell(function, context, args),
+        // Asked once: who makes arguments of his own may answer otherwise the next time.
+        let count = args.count();
+        let result = match self.has_entry(function, count) {
+            true => self.call_by_cell(function, context, args, count),
             false => self.call_without_cell(function, context, args),
         };
         self.end_failures();
@@ -102,8 +105,8 @@ impl<B: Bytecode> Engine<B> {
         function: &Function<B>,
         context: *mut B::Context,
         args: A,
+        count: usize,
     ) -> Result<u64, Error> {
-        let count = args.count();
         let mut words = [0; MAX_REGISTER_ARGUMENTS];
         args.store(&mut words);
         self.take_back_fuel();
@@ -125,14 +128,5 @@ impl<B: Bytecode> Engine<B> {
         args: A,
     ) -> Result<u64, Error> {
         self.run_here(function, context, args, Tier::Optimizer).map_err(without_position)
-    }
-}
-
-fn without_position(error: Error) -> Error {
-    match error {
-        Error::Trap { trap, .. } => Error::Trap { trap, at: 0 },
-        Error::Interrupted { .. } => Error::Interrupted { at: 0 },
-        Error::OutOfFuel { .. } => Error::OutOfFuel { at: 0 },
-        error => error,
     }
 }

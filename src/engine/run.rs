@@ -151,6 +151,16 @@ struct Entered<'a> {
     is_outermost: bool,
 }
 
+/// The error of a failure of which nobody is told at which bytecode it happened.
+pub(super) fn without_position(error: Error) -> Error {
+    match error {
+        Error::Trap { trap, .. } => Error::Trap { trap, at: 0 },
+        Error::Interrupted { .. } => Error::Interrupted { at: 0 },
+        Error::OutOfFuel { .. } => Error::OutOfFuel { at: 0 },
+        error => error,
+    }
+}
+
 /// The arguments of a pending tail call.
 struct TailArguments<'a>(&'a RefCell<Links>);
 
@@ -217,12 +227,7 @@ impl<B: Bytecode> Engine<B> {
             }
         }
         // In a long chain the failing bytecode is not reported, so that the error does not depend on the tier.
-        let is_lost = |error: Error| match error {
-            Error::StackOverflow => error,
-            Error::Interrupted { .. } => Error::Interrupted { at: 0 },
-            Error::OutOfFuel { .. } => Error::OutOfFuel { at: 0 },
-            error => Error::Trap { trap: Trap::from(error), at: 0 },
-        };
+        let is_lost = |error: Error| without_position(is_bad(error));
         if highest > Tier::Interpreter {
             let entered = self.enter(0)?;
             // SAFETY: the engine is running, and the tail call was made with this context.

@@ -1,6 +1,7 @@
 //! The outcomes of calls, and calls of functions without code.
 
 use super::CallCell;
+use azulejo_core::vocab::Trap;
 use core::mem::offset_of;
 
 /// Set in an outcome's `trap` when the function ended in a tail call, so that there is no result yet.
@@ -14,6 +15,14 @@ pub struct Outcome {
     pub value: u64,
     /// A trap's code, or zero if there is a result; or [`TAIL_CALL`].
     pub trap: u64,
+}
+
+impl Outcome {
+    /// The result, or why there is none, of a call that has not ended in a tail call.
+    #[inline(always)]
+    pub fn result(self) -> Result<u64, Trap> {
+        Trap::from_code(self.trap as u32).map_or(Ok(self.value), Err)
+    }
 }
 
 /// A call of a function that has no code to take it, or whose arguments the host has to change.

@@ -6,7 +6,7 @@
 use super::backend::Machine;
 pub(crate) use azulejo_code::call::MAX_REGISTER_ARGUMENTS;
 pub(crate) use azulejo_code::call::Remote;
-use azulejo_code::call::{CallCell, Host, HostFunctions, Outcome, SavedTailCall};
+use azulejo_code::call::{CallCell, Host, HostFunctions, SavedTailCall};
 use azulejo_code::emit::Backend;
 pub(crate) use azulejo_code::memory::near::Word;
 use azulejo_core::ir::bytecode::Callable;
@@ -185,8 +185,7 @@ impl Links {
     ) -> Option<Result<u64, Trap>> {
         let cell: *const CallCell = links.borrow().cell(number);
         // SAFETY: call cells do not move, and the caller promises the rest.
-        let Outcome { value, trap } = unsafe { (*cell).call(context, args) };
-        Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
+        Some(unsafe { (*cell).call(context, args) }.result())
     }
 
     /// Likewise, with the first `count` of these arguments.
@@ -204,8 +203,7 @@ impl Links {
     ) -> Option<Result<u64, Trap>> {
         let cell: *const CallCell = links.borrow().cell(number);
         // SAFETY: call cells do not move, and the caller promises the rest.
-        let Outcome { value, trap } = unsafe { (*cell).call_with_few(context, args, count) };
-        Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
+        Some(unsafe { (*cell).call_with_few(context, args, count) }.result())
     }
 
     /// Calls the function of the pending tail call, and runs the functions that it tail-calls in turn.
@@ -218,11 +216,11 @@ impl Links {
         let host: *const Host = Arc::as_ptr(&links.borrow().host);
         // SAFETY: the host does not move, and the caller promises the rest. The callee has read its arguments before it
         // makes a tail call itself.
-        let Outcome { value, trap } = unsafe {
+        let outcome = unsafe {
             let (cell, args) = (*host).next();
             cell.call(context, args)
         };
-        Some(Trap::from_code(trap as u32).map_or(Ok(value), Err))
+        Some(outcome.result())
     }
 
     /// Makes a tail call pending: the function runs when the one that runs now has ended.
