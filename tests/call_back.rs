@@ -51,6 +51,20 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
+/// The sum of two arguments.
+fn add() -> Vec<Op> {
+    vec![Op::Add { dst: r(0), a: r(0), b: r(1) }, Op::Return { a: r(0) }]
+}
+
+/// Their sum, divided by the second.
+fn divide() -> Vec<Op> {
+    vec![
+        Op::Add { dst: r(0), a: r(0), b: r(1) },
+        Op::Div { dst: r(0), a: r(0), b: r(1) },
+        Op::Return { a: r(0) },
+    ]
+}
+
 /// Calls the callee back with two arguments, again and again; returns the last result.
 fn caller() -> Vec<Op> {
     vec![
@@ -91,12 +105,7 @@ fn run(vm: &mut Vm, caller: FunctionId, (a, b, rounds): (u64, u64, u64)) -> Resu
 #[test]
 fn results_and_failures_are_the_same_in_every_tier() {
     for (name, builder) in ways() {
-        let divide = vec![
-            Op::Add { dst: r(0), a: r(0), b: r(1) },
-            Op::Div { dst: r(0), a: r(0), b: r(1) },
-            Op::Return { a: r(0) },
-        ];
-        let (mut vm, caller) = machine(builder, divide, 2);
+        let (mut vm, caller) = machine(builder, divide(), 2);
         for rounds in [1, 3, 500] {
             assert_eq!(run(&mut vm, caller, (41, 1, rounds)), Ok(42), "{name}");
             assert_eq!(vm.failed, [], "{name}");
@@ -119,8 +128,7 @@ fn what_is_called_back_climbs() {
     if azulejo::can_compile().is_err() {
         return;
     }
-    let add = vec![Op::Add { dst: r(0), a: r(0), b: r(1) }, Op::Return { a: r(0) }];
-    let (mut vm, caller) = machine(Engine::<Op>::builder().thresholds(10, 100), add, 2);
+    let (mut vm, caller) = machine(Engine::<Op>::builder().thresholds(10, 100), add(), 2);
     assert_eq!(run(&mut vm, caller, (20, 22, 1000)), Ok(42));
     assert_eq!(vm.engine.tier(vm.callee), Tier::Optimizer);
 }
@@ -131,8 +139,7 @@ fn any_function_can_be_called_back() {
     for (name, builder) in ways() {
         let (mut vm, caller) = machine(builder, vec![Op::Leave, Op::Return { a: r(1) }], 2);
         assert_eq!(run(&mut vm, caller, (20, 22, 300)), Ok(22), "{name}");
-        let add = vec![Op::Add { dst: r(0), a: r(0), b: r(1) }, Op::Return { a: r(0) }];
-        let add = vm.engine.define("add", add, 2).expect("it is right");
+        let add = vm.engine.define("add", add(), 2).expect("it is right");
         let tail = vec![Op::Tail { f: Imm(add.number()), run: Regs { first: 0, count: 2 } }];
         vm.callee = vm.engine.define("tail", tail, 2).expect("it is right");
         assert_eq!(run(&mut vm, caller, (20, 22, 300)), Ok(42), "{name}");
@@ -156,12 +163,7 @@ fn any_function_can_be_called_back() {
 #[test]
 fn it_can_be_used_from_outside() {
     for (name, builder) in ways() {
-        let divide = vec![
-            Op::Add { dst: r(0), a: r(0), b: r(1) },
-            Op::Div { dst: r(0), a: r(0), b: r(1) },
-            Op::Return { a: r(0) },
-        ];
-        let (mut vm, _) = machine(builder, divide, 2);
+        let (mut vm, _) = machine(builder, divide(), 2);
         let engine = Rc::clone(&vm.engine);
         for _ in 0..300 {
             assert_eq!(engine.call_back(vm.callee, &mut vm, (41u64, 1u64)), Ok(42u64), "{name}");
@@ -195,8 +197,7 @@ fn arguments_are_counted_once() {
     if azulejo::can_compile().is_err() {
         return;
     }
-    let add = vec![Op::Add { dst: r(0), a: r(0), b: r(1) }, Op::Return { a: r(0) }];
-    let (mut vm, _) = machine(Engine::<Op>::builder().only(Tier::Optimizer), add, 2);
+    let (mut vm, _) = machine(Engine::<Op>::builder().only(Tier::Optimizer), add(), 2);
     let engine = Rc::clone(&vm.engine);
     let code = vec![Op::CallWithMore { dst: r(0) }, Op::Return { a: r(0) }];
     let caller = engine.define("caller", code, 1).expect("it is right");
@@ -208,8 +209,7 @@ fn arguments_are_counted_once() {
 #[test]
 fn calls_back_use_fuel() {
     for (name, builder) in ways() {
-        let add = vec![Op::Add { dst: r(0), a: r(0), b: r(1) }, Op::Return { a: r(0) }];
-        let (mut vm, caller) = machine(builder.fuel(10_000), add, 2);
+        let (mut vm, caller) = machine(builder.fuel(10_000), add(), 2);
         let stopped = run(&mut vm, caller, (20, 22, u64::MAX));
         assert!(matches!(stopped, Err(Error::OutOfFuel { .. })), "{name}: {stopped:?}");
         assert_eq!(vm.engine.fuel(), Some(0), "{name}");

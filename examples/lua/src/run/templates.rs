@@ -342,20 +342,23 @@ template! {
 
     // A function has code of its own for few arguments, which may be another than that for any number of them.
     macro ^code_for_any (,value) (load headers (addr (load headers (addr (unbox function ,value) &DEFINITION) u64) &CODE_FOR_ANY) u64)
-    // A closure is called by what the call knows of it, and so is a quick function of the library. All else is called by Rust.
-    macro ^call (,learn ,count ,code ,arguments ,quick ,natively) (letv: (($function $function)) (dov
-        (asv (($object function $function))
+    // What a call knows of what it has called: a closure, or a quick function of the library. All else takes the slow way.
+    macro ^by_cache (,function ,learn ,count ,closure ,quick ,slow) (dov
+        (asv (($object function ,function))
             (cachedv $cache CallCase (eq (load headers (addr $object &CODE) u64) (case identity))
-                (ifv (eq (case kind) &OF_CLOSURE) (set $dst (invoke observes (case code) ,arguments u64)) (,quick (branch (label slowly))))
+                (ifv (eq (case kind) &OF_CLOSURE) ,closure (,quick (branch (label slowly))))
                 (branch (label slowly)))
             (branch (label slowly)))
         (branch (label done))
         (mark slowly)
         (slowv (dov
             (when (notf (full $cache))
-                (callv ,learn (arglist (carg $function u64) (carg (const ,count u32) u32) (carg $cache ptr))))
+                (callv ,learn (arglist (carg ,function u64) (carg (const ,count u32) u32) (carg $cache ptr))))
+            ,slow))
+        (mark done))
+    macro ^call (,learn ,count ,code ,arguments ,quick ,natively) (letv: (($function $function))
+        (^by_cache $function ,learn ,count (set $dst (invoke observes (case code) ,arguments u64)) ,quick
             (set $dst (if (^is_closure $function) (invoke observes (,code $function) ,arguments u64) ,natively))))
-        (mark done)))
     // If the collector is to work, the call goes the way on which it does.
     macro ^is_quick (,given ,way) (dov
         (when (all (eq (case kind) &ALLOCATES) (unlikely (gt (load machine (addr (tc) &DEBT) i64) 0))) (branch (label other)))
@@ -419,19 +422,11 @@ template! {
                 (invoke observes (^code_for_any $function) (arglist (spread (^gathered) $n)) u64))
             (call throws observes call_with_varargs (arglist (carg (tc) ptr) (carg (frames) ptr)
                 (carg (window $call) ptr) (carg (length $call) u64) (carg $pack u64)) u64)))
-    macro ^end_with (,count ,arguments) (letv: (($function $function)) (dov
-        (asv (($object function $function))
-            (cachedv $cache CallCase (eq (load headers (addr $object &CODE) u64) (case identity))
-                (when (eq (case kind) &OF_CLOSURE) (tail (case code) ,arguments))
-                (branch (label slowly)))
-            (branch (label slowly)))
-        (branch (label done))
-        (mark slowly)
-        (slowv (dov
-            (when (notf (full $cache))
-                (callv learn_call (arglist (carg $function u64) (carg (const ,count u32) u32) (carg $cache ptr))))
+    // If it is no closure, the bytecode behind this one calls it.
+    macro ^left_to_next (,way) (discard (const 0 u32))
+    macro ^end_with (,count ,arguments) (letv: (($function $function))
+        (^by_cache $function learn_call ,count (tail (case code) ,arguments) ^left_to_next
             (when (^is_closure $function) (tail (^code $function) ,arguments))))
-        (mark done)))
     Op::TailCall0 => unsafe (^end_with 0 (arglist $function))
     Op::TailCall1 => unsafe (^end_with 1 (arglist $function $a))
     Op::TailCall2 => unsafe (^end_with 2 (arglist $function $a $b))
