@@ -205,11 +205,18 @@ fn call_often() -> Vec<Between> {
 
 /// Executes a loop with this many iterations.
 fn go_around(times: i64) -> Vec<Between> {
-    vec![
+    go_around_behind(0, times)
+}
+
+/// Likewise, with some bytecodes before the loop.
+fn go_around_behind(before: u32, times: i64) -> Vec<Between> {
+    let mut code = vec![Between::Add { dst: 1.into(), a: 1.into(), k: Imm(0) }; before as usize];
+    code.extend([
         Between::Add { dst: 1.into(), a: 1.into(), k: Imm(1) },
-        Between::JumpLess { a: 1.into(), k: Imm(times), to: Label(0) },
+        Between::JumpLess { a: 1.into(), k: Imm(times), to: Label(before) },
         Between::Return { a: 1.into() },
-    ]
+    ]);
+    code
 }
 
 #[test]
@@ -232,6 +239,35 @@ fn whoever_is_hot_in_a_loop_is_reached_by_calls() {
             assert!(stats.tier_ups <= 6, "{times}: {stats}");
         }
     }
+}
+
+#[test]
+fn a_short_loop_of_a_function_that_is_called_often_is_not_compiled_alone() {
+    for background in [false, true] {
+        let engine: Engine<Between> = Engine::<Between>::builder().background(background).build();
+        let around = engine.define("around", go_around_behind(1, 700), 2).expect("it is right");
+        let often = engine.define("often", call_often(), 2).expect("it is right");
+        assert_eq!(engine.call(often, &mut (), (10_000i64,)), Ok(700));
+        // The calls come from a loop of the other function, which is compiled alone.
+        let stats = engine.stats();
+        let compiled = (stats.optimizer.compiled, stats.optimizer_for_calls.compiled);
+        match background {
+            // The worker may not have come to it.
+            true => assert!(compiled.0 <= 1 && compiled.1 <= 1, "{stats}"),
+            false => assert_eq!((compiled, engine.tier(around)), ((1, 1), Tier::Optimizer), "{stats}"),
+        }
+    }
+    // Calls from outside are as good.
+    let engine: Engine<Between> = Engine::new();
+    let around = engine.define("around", go_around_behind(1, 700), 2).expect("it is right");
+    (0..40).for_each(|_| assert_eq!(engine.call(around, &mut (), (0i64,)), Ok(700)));
+    assert_eq!((engine.stats().optimizer.compiled, engine.tier(around)), (1, Tier::Optimizer));
+    // A loop that goes on is compiled, although no call comes.
+    let engine: Engine<Between> = Engine::new();
+    let around = engine.define("around", go_around_behind(1, 20_000), 2).expect("it is right");
+    assert_eq!(engine.call(around, &mut (), (0i64,)), Ok(20_000));
+    let stats = engine.stats();
+    assert_eq!((stats.optimizer.compiled, stats.optimizer_for_calls.compiled), (1, 0), "{stats}");
 }
 
 #[test]

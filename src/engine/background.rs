@@ -26,11 +26,16 @@ impl<B: Bytecode> Background<B> {
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// Requests code of the optimizer with which a function resumes at a bytecode. Returns whether it was requested; if not, this
-    /// thread compiles.
+    /// Requests code of the optimizer with which a function resumes at a bytecode, unless better code has come. Returns whether
+    /// this thread has nothing to compile.
     pub(super) fn tier_up_in_background(&self, function: &Function<B>, at: u32) -> bool {
         // This may install the code, or evict code, so the caller's decision is made again.
+        let was_direct = function.calls.is_direct();
         self.collect();
+        if at > 0 && !was_direct && function.calls.is_direct() {
+            // The function has got code for calls, and a budget: this may be the last of its calls in baseline code.
+            return true;
+        }
         let is_wanted =
             self.next_tier(function, at) == Some(Tier::Optimizer) && !function.code.has_optimized(at);
         is_wanted && self.request(function, Purpose::Entry(at))
@@ -56,7 +61,7 @@ impl<B: Bytecode> Engine<B> {
         if worker.as_ref().is_some_and(Worker::is_over) {
             return false;
         }
-        function.tier.budget.set(Some(RECHECK));
+        function.tier.begin_budget(Some(RECHECK));
         if function.tier.is_in_progress() {
             return true;
         }
@@ -89,7 +94,7 @@ impl<B: Bytecode> Engine<B> {
             match (result, request.purpose) {
                 (Ok(code), Purpose::Entry(at)) => {
                     self.install(function, at, code);
-                    function.tier.budget.set(self.tiers.threshold(Tier::Baseline));
+                    function.tier.begin_budget(self.tiers.threshold(Tier::Baseline));
                 }
                 (Ok(code), Purpose::Calls(..)) => self.install_for_calls(function, code),
                 // The function requests it again; by then there may be room.

@@ -233,7 +233,7 @@ impl<B: Bytecode> Engine<B> {
         function.discard_optimized();
         if let Some(threshold) = self.tiers.threshold(Tier::Baseline).filter(|_| !function.tier.is_disabled())
         {
-            function.tier.budget.set(Some(threshold / HASTE));
+            function.tier.begin_budget(Some(threshold / HASTE));
         }
     }
 

@@ -185,7 +185,7 @@ impl<B: Bytecode> Engine<B> {
     /// Returns the address at which calls with `count` arguments enter a function; `None` if it is to be interpreted. Makes
     /// code for them, or better code, if the function is hot enough.
     fn entry_for(&self, function: &Function<B>, count: u32) -> Option<*const u8> {
-        let is_used_up = function.tier.budget.is_used_up() || function.code.has_only_loops();
+        let is_used_up = function.tier.budget.is_used_up() || function.is_hot_by_loops();
         let is_hot = function.code.has_baseline() && is_used_up && self.tiers.highest == Tier::Optimizer;
         if is_hot {
             self.collect();
@@ -278,7 +278,8 @@ impl<B: Bytecode> Engine<B> {
     /// adapter, which leads to code that was not compiled for calls.
     fn fallback_entry(&self, function: &Function<B>) -> Option<*const u8> {
         let Function { code, tier, calls, .. } = function;
-        if tier.budget.is_used_up() || function.is_optimized() && !code.has_optimized(0) {
+        let is_hot = tier.budget.is_used_up() || tier.awaits_call();
+        if is_hot || function.is_optimized() && !code.has_optimized(0) {
             self.tier_up(function, 0);
         }
         if self.tiers.lowest == Tier::Optimizer && !code.has_optimized(0) && !tier.is_disabled() {
@@ -324,7 +325,7 @@ impl<B: Bytecode> Engine<B> {
         unsafe { self.links.borrow().code_cell(function.number()).open_to(code.entry()) };
         function.calls.open(Entry::Direct(Rc::new(code)));
         // Calls from outside still count.
-        function.tier.budget.set(self.tiers.threshold(Tier::Baseline));
+        function.tier.begin_budget(self.tiers.threshold(Tier::Baseline));
     }
 
     /// Makes an adapter for the best code of a function.

@@ -485,7 +485,8 @@ impl<B: Bytecode> Engine<B> {
     fn before_call(&self, function: &Function<B>) {
         function.tier.budget.take(1);
         let must_be_compiled = self.tiers.lowest > Tier::Interpreter && !function.code.has_any();
-        if function.tier.budget.is_used_up() || must_be_compiled || function.code.has_only_loops() {
+        let is_hot = function.tier.budget.is_used_up() || function.is_hot_by_loops();
+        if is_hot || must_be_compiled {
             self.prepare(function, must_be_compiled);
         }
     }
@@ -519,7 +520,9 @@ impl<B: Bytecode> Engine<B> {
     #[cold]
     #[inline(never)]
     pub(super) fn tier_up(&self, function: &Function<B>, at: u32) {
-        if self.next_tier(function, at) == Some(Tier::Optimizer) && self.tier_up_in_background(function, at) {
+        if self.next_tier(function, at) == Some(Tier::Optimizer)
+            && (self.await_call(function, at) || self.tier_up_in_background(function, at))
+        {
             return;
         }
         let next = self.next_tier(function, at);
@@ -527,7 +530,19 @@ impl<B: Bytecode> Engine<B> {
             function.tier.compiled(self.compile_for(function, next, at));
         }
         let is_done = next.is_none() || function.tier.is_disabled();
-        function.tier.budget.set(if is_done { None } else { self.tiers.threshold(Tier::Baseline) });
+        function.tier.begin_budget(if is_done { None } else { self.tiers.threshold(Tier::Baseline) });
+    }
+
+    /// Called when the budget was used up in a loop. Returns whether a call is awaited before the optimizer compiles that loop: for
+    /// a function that is called often and loops for a short time, code for calls makes code for the loop superfluous.
+    fn await_call(&self, function: &Function<B>, at: u32) -> bool {
+        let is_known = function.is_optimized() || function.tier.is_in_progress();
+        if at == 0 || is_known || function.tier.awaits_call() {
+            return false;
+        }
+        self.close(function);
+        function.tier.await_call(self.tiers.threshold(Tier::Baseline));
+        true
     }
 
     /// Enters the best code that can resume at a bytecode, if there is any.

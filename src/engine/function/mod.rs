@@ -152,6 +152,13 @@ impl<B: Bytecode> Function<B> {
         self.code.has_optimized(0) || self.code.has_only_loops() || self.calls.is_direct()
     }
 
+    /// Whether its loops have made the function hot, and the optimizer has no code for calls from outside yet: a call is a reason
+    /// to compile that.
+    #[inline(always)]
+    pub(crate) fn is_hot_by_loops(&self) -> bool {
+        self.tier.awaits_call() || self.code.has_only_loops()
+    }
+
     /// Whether there is code that no call is running, so that discarding it frees memory at once.
     pub(crate) fn has_idle_code(&self) -> bool {
         // Code for calls is retired when it is discarded, not freed, so its holders do not matter.

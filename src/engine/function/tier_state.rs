@@ -11,6 +11,10 @@
 //! | any                       | all code is discarded                             | `Idle`       |
 //!
 //! A compilation on the engine's thread leaves the state as it is unless it fails.
+//!
+//! A function whose loops have used up its budget is hot, but not necessarily in long loops: it may be called often, and loop for
+//! a short time. So it first awaits a call, for a budget more. If that comes first, the function is compiled for calls, and its
+//! loops are not compiled alone.
 
 use crate::Error;
 use crate::engine::tiers::{Tier, Tiers};
@@ -87,13 +91,32 @@ pub(crate) struct TierState {
     /// The calls and loop iterations that are left before it tiers up.
     pub(crate) budget: Budget,
     tiering: Cell<Tiering>,
+    awaits_call: Cell<bool>,
 }
 
 impl TierState {
     /// The state of a function without code.
     pub(crate) fn new(tiers: &Tiers) -> TierState {
         let budget = Budget::new(tiers.threshold(Tier::Interpreter));
-        TierState { budget, tiering: Cell::new(Tiering::Idle) }
+        TierState { budget, tiering: Cell::new(Tiering::Idle), awaits_call: Cell::new(false) }
+    }
+
+    /// Whether the function's loops have made it hot, and the next call is a reason to compile it.
+    #[inline(always)]
+    pub(crate) fn awaits_call(&self) -> bool {
+        self.awaits_call.get()
+    }
+
+    /// Begins to await a call, until its loops have used up this budget.
+    pub(crate) fn await_call(&self, budget: Option<i32>) {
+        self.awaits_call.set(true);
+        self.budget.set(budget);
+    }
+
+    /// Gives the function the budget for its tier: a call has come, or none came in time.
+    pub(crate) fn begin_budget(&self, budget: Option<i32>) {
+        self.awaits_call.set(false);
+        self.budget.set(budget);
     }
 
     pub(crate) fn is_disabled(&self) -> bool {
@@ -132,7 +155,7 @@ impl TierState {
     /// Called when all code was discarded.
     pub(crate) fn reset(&self, tiers: &Tiers) {
         self.tiering.set(Tiering::Idle);
-        self.budget.set(tiers.threshold(Tier::Interpreter));
+        self.begin_budget(tiers.threshold(Tier::Interpreter));
     }
 }
 
