@@ -581,6 +581,7 @@ impl Builder {
             tiers: self.tiers,
             inlining: Inlining::new(self.inlining),
             interpreter: Cell::new(Interpreting::Unknown),
+            patience: Cell::new(super::interpreter::patience(&self.tiers)),
             inside,
             counts: Counts::new(B::OPCODES.len()),
             shown: ShownList::of::<B>(),

@@ -6,10 +6,20 @@
 
 use super::function::{Budget, EngineWords, Function};
 use super::native::{Interpreter, Status};
+use super::tiers::Tiers;
 use super::{Builder, Engine, stack};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::interpreted::Record;
+
+/// After how many calls and jumps back in all it pays to make the code that interprets, where each function soon tiers up. To make it
+/// takes about as long as interpreting these in Rust does. Debug builds have no patience, so that tests run all code.
+const PATIENCE: i32 = if cfg!(debug_assertions) { 0 } else { 50_000 };
+
+/// How patient an engine is with the interpreter in Rust. Where functions stay in the interpreter, each is looked at alone.
+pub(super) fn patience(tiers: &Tiers) -> i32 {
+    if tiers.tier_up() { PATIENCE } else { 0 }
+}
 
 /// The engine's interpreter in machine code.
 #[derive(Debug)]
@@ -59,7 +69,7 @@ impl<B: Bytecode> Engine<B> {
         match self.interpreter.get() {
             Interpreting::InCode(interpreter) => Some(interpreter),
             Interpreting::InRust => None,
-            Interpreting::Unknown if function.interpreted.warm_up(1) => self.find_interpreter(),
+            Interpreting::Unknown if self.warm_up(function, 1) => self.find_interpreter(),
             Interpreting::Unknown => None,
         }
     }
@@ -92,7 +102,7 @@ impl<B: Bytecode> Engine<B> {
     fn make_record(&self, interpreter: &Interpreter<B>, function: &Function<B>) -> Option<*const Record> {
         let body = function.body();
         if function.interpreted.is_refused()
-            || !interpreter.knows(body.ops()) && !function.interpreted.warm_up(1)
+            || !interpreter.knows(body.ops()) && !self.warm_up(function, 1)
             // The opcodes that are missing are compiled now.
             || stack::demand_for_compiling().is_err()
         {
@@ -122,7 +132,7 @@ impl<B: Bytecode> Engine<B> {
         budget: &Budget,
         run: impl FnOnce(&Budget) -> T,
     ) -> T {
-        let patience = function.interpreted.patience();
+        let patience = function.interpreted.patience().max(self.patience.get());
         if patience <= 0 || matches!(self.interpreter.get(), Interpreting::InRust) {
             return run(budget);
         }
@@ -131,8 +141,15 @@ impl<B: Bytecode> Engine<B> {
         let result = run(&portion);
         let used = had - portion.left();
         budget.take(used);
-        function.interpreted.warm_up(used);
+        self.warm_up(function, used);
         result
+    }
+
+    /// Counts calls or jumps back of a function that is interpreted in Rust. Returns whether the function is warm, and the program has
+    /// interpreted for so long that it pays to make the code for that.
+    fn warm_up(&self, function: &Function<B>, by: i32) -> bool {
+        self.patience.set(self.patience.get().saturating_sub(by));
+        function.interpreted.warm_up(by) && self.patience.get() <= 0
     }
 
     /// Interprets a function in machine code from a bytecode on. `None` if it is to be interpreted in Rust.

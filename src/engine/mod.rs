@@ -148,6 +148,8 @@ pub struct Engine<B: Bytecode> {
     counts: Counts,
     /// The interpreter in machine code.
     interpreter: Cell<interpreter::Interpreting<B>>,
+    /// How many calls and jumps back are interpreted in Rust before functions are interpreted in machine code.
+    patience: Cell<i32>,
     /// Whether functions are compiled so that accesses may fault.
     guards: bool,
     /// The frames that are shown, if some template passes them to a function.

@@ -5,7 +5,7 @@
 //! integer, and nothing is converted. A check whether the float is a whole number has succeeded.
 //!
 //! A counter starts with a constant whole number, or with one that a check in front of the loop has found to be whole (`kinds` makes such
-//! checks at guards), or with the counter of a loop around it, or a constant away from that. The float remains where it is used as such, for
+//! checks at guards), or with the counter of a loop around it, or a constant away from one of these. The float remains where it is used as such, for
 //! example in comparisons with a limit. Cost: linear.
 
 use super::flow::{FlowGraph, NONE};
@@ -160,14 +160,16 @@ impl Scratch {
             let from = graph.constant(Type::I64, whole as u64, origin);
             return (whole.abs() <= FURTHEST_START).then_some(Distance { from, by: 0 });
         }
-        if let Some(&(whole, succeeds)) = self.checks.get(&float)
-            && from != NONE
-            && self.flow.dominates(succeeds, from)
-        {
-            let from = graph.add(Op::SCAST, Sig { from: Type::I32, ty: Type::I64 }, &[whole], 0, origin);
-            return Some(Distance { from, by: 0 });
-        }
         let around = distance(graph, float)?;
+        for Distance { from: checked, by } in [Distance { from: float, by: 0 }, around] {
+            if let Some(&(whole, succeeds)) = self.checks.get(&checked)
+                && from != NONE
+                && self.flow.dominates(succeeds, from)
+            {
+                let from = graph.add(Op::SCAST, Sig { from: Type::I32, ty: Type::I64 }, &[whole], 0, origin);
+                return Some(Distance { from, by });
+            }
+        }
         let from = self.counter(graph, around.from, depth - 1)?;
         Some(Distance { from, ..around })
     }

@@ -35,7 +35,7 @@ pub(super) fn distance(graph: &Graph, float: Node) -> Option<Distance> {
             break;
         }
         let [one, other] = graph.inputs(distance.from)[..] else { break };
-        let constant = |node: Node| graph.as_const(node).and_then(whole);
+        let constant = |node: Node| constant(graph, node).and_then(whole);
         (distance.from, distance.by) = match (data.op, constant(one), constant(other)) {
             (Op::ADD, _, Some(by)) => (one, distance.by + by),
             (Op::ADD, Some(by), _) => (other, distance.by + by),
@@ -46,15 +46,31 @@ pub(super) fn distance(graph: &Graph, float: Node) -> Option<Distance> {
     (distance.by.abs() <= FURTHEST_START).then_some(distance)
 }
 
-/// What a box was made of, if a value is taken out of it at once.
-fn out_of_box(graph: &Graph, value: Node) -> Node {
-    let data = graph.node(value);
-    if data.op != Op::UNBOX {
-        return value;
+/// The bits of a constant, also of one that is taken out of a box.
+fn constant(graph: &Graph, node: Node) -> Option<u64> {
+    let data = graph.node(node);
+    match data.op {
+        Op::UNBOX => {
+            let boxed = graph.as_const(graph.inputs(node)[0])?;
+            graph.kinds[data.imm as usize].formula(data.op).evaluate(graph.vocab, boxed)
+        }
+        _ => graph.as_const(node),
     }
-    let boxed = graph.inputs(value)[0];
-    let is_just_made = graph.node(boxed).op == Op::BOX && graph.node(boxed).imm == data.imm;
-    if is_just_made { graph.inputs(boxed)[0] } else { value }
+}
+
+/// What a box was made of, if a value is taken out of it at once, even several times.
+fn out_of_box(graph: &Graph, mut value: Node) -> Node {
+    loop {
+        let data = graph.node(value);
+        if data.op != Op::UNBOX {
+            return value;
+        }
+        let boxed = graph.inputs(value)[0];
+        if (graph.node(boxed).op, graph.node(boxed).imm) != (Op::BOX, data.imm) {
+            return value;
+        }
+        value = graph.inputs(boxed)[0];
+    }
 }
 
 /// The whole number that a constant float is, unless it is far from zero.

@@ -48,24 +48,19 @@ impl Guards {
         let head = flow.rank[graph.node(param).block.at()];
         let Some(way) = entry_of_counter(graph, flow, param, kind).filter(|_| depth > 0) else { return };
         let start = graph.inputs(param)[way];
-        if graph.as_const(start).is_some() {
-            return;
-        }
-        let boxed = graph.node(start);
-        let around = match (boxed.op, boxed.imm) {
-            (Op::BOX, of) if of == kind => param_of(graph, graph.inputs(start)[0]),
-            (Op::PARAM, _) => Some((start, kind)),
-            _ => None,
+        let data = graph.node(start);
+        let value = match (data.op, data.imm) {
+            (Op::BOX, of) if of == kind => boxed_number(graph, graph.inputs(start)[0]),
+            _ => Some((start, kind)),
         };
-        if let Some((param, kind)) = around
-            && entry_of_counter(graph, flow, param, kind).is_some()
-        {
-            return self.want_whole(graph, flow, (param, kind), depth - 1);
+        let Some((value, kind)) = value.filter(|(value, _)| graph.as_const(*value).is_none()) else { return };
+        if graph.node(value).op == Op::PARAM && entry_of_counter(graph, flow, value, kind).is_some() {
+            return self.want_whole(graph, flow, (value, kind), depth - 1);
         }
         if let Some((guard, _)) = guard_of(graph, flow, flow.innermost[head as usize] as usize)
-            && is_known_at(graph, flow, guard, start)
+            && is_known_at(graph, flow, guard, value)
         {
-            self.starts.push(StartCheck { guard, value: start, kind });
+            self.starts.push(StartCheck { guard, value, kind });
         }
     }
 }
@@ -91,12 +86,16 @@ impl Scratch {
     }
 }
 
-/// The boxed parameter that a float comes from, to which constants may have been added, and its kind.
-fn param_of(graph: &Graph, float: Node) -> Option<(Node, u64)> {
+/// The boxed value that a float comes from, to which constants may have been added, and its kind.
+fn boxed_number(graph: &Graph, float: Node) -> Option<(Node, u64)> {
     let unboxed = distance(graph, float)?.from;
     let data = graph.node(unboxed);
-    let param = (data.op == Op::UNBOX && data.sig.ty == Type::F64).then(|| graph.inputs(unboxed)[0])?;
-    (graph.node(param).op == Op::PARAM).then_some((param, data.imm))
+    (data.op == Op::UNBOX && data.sig.ty == Type::F64).then(|| (graph.inputs(unboxed)[0], data.imm))
+}
+
+/// Likewise, if the boxed value is a parameter.
+fn param_of(graph: &Graph, float: Node) -> Option<(Node, u64)> {
+    boxed_number(graph, float).filter(|(value, _)| graph.node(*value).op == Op::PARAM)
 }
 
 /// If a parameter counts in floats of this kind, the position of the only edge from outside into its loop's head.
