@@ -8,6 +8,7 @@
 //! found when that is swept. Of the blocks of a size those in front of `next_block` are swept.
 
 use super::header::{Header, ObjectKind};
+use super::kept;
 use super::large::LargeObjects;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
@@ -73,7 +74,8 @@ pub(super) struct Blocks {
 
 /// The bytes that an object of this size takes.
 fn rounded(bytes: usize) -> usize {
-    bytes.max(GRAIN).next_multiple_of(GRAIN)
+    let bytes = bytes.max(GRAIN).next_multiple_of(GRAIN);
+    if is_large(bytes) { kept::rounded(bytes) } else { bytes }
 }
 
 /// Whether an object of this size has memory of its own.

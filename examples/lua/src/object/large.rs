@@ -1,11 +1,12 @@
 //! Objects that are too large for blocks: each has memory of its own.
 //!
-//! In: sizes. Out: memory that grows where it is, if the system can do that, and goes back when its object is garbage or is freed. The
-//! system takes time to take back much memory, so it gets what the collector frees in pieces.
+//! In: sizes. Out: memory that grows where it is, if the system can do that, and that is kept for a while when its object is garbage or is
+//! freed ([`kept`](super::kept)). The system takes time to take back much memory, so it gets what the collector frees in pieces.
 //!
 //! **Invariant:** the objects in front of `next` are swept. In front of each object is its place in the list.
 
 use super::header::Header;
+use super::kept::KeptMemory;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
 
 /// The alignment of objects, and of what is in front of them.
@@ -14,8 +15,9 @@ const ALIGN: usize = 16;
 const SWEPT_AT_ONCE: usize = 32;
 /// So many bytes go back to the system at once.
 const PIECE: usize = 4 << 20;
-/// The work of that, as that of sweeping so many bytes.
+/// The work of that, as that of sweeping so many bytes, and the least for less memory.
 const PIECE_WORK: usize = 32 << 10;
+const LEAST_WORK: usize = 1 << 9;
 
 /// What is in front of a large object.
 #[repr(C, align(16))]
@@ -32,7 +34,8 @@ pub(super) struct LargeObjects {
     list: Vec<*mut Prefix>,
     /// The objects from here on are not swept in this cycle.
     next: usize,
-    /// Memory of garbage, and how many bytes of it the system has not got yet.
+    kept: KeptMemory,
+    /// Memory that nobody wants, and how many bytes of it the system has not got yet.
     dying: Vec<(*mut u8, usize)>,
 }
 
@@ -53,7 +56,8 @@ impl LargeObjects {
     /// Memory for an object of this size.
     pub(super) fn allocate(&mut self, bytes: usize) -> *mut u8 {
         // SAFETY: the size is not zero.
-        let memory: *mut Prefix = unsafe { alloc(layout(bytes)) }.cast();
+        let new = || unsafe { alloc(layout(bytes)) };
+        let memory: *mut Prefix = self.kept.take(bytes).unwrap_or_else(new).cast();
         if memory.is_null() {
             handle_alloc_error(layout(bytes));
         }
@@ -106,13 +110,38 @@ impl LargeObjects {
         // SAFETY: the object is there, and was allocated with this layout.
         unsafe {
             let prefix = self.remove((*prefix_of(object)).place);
-            dealloc(prefix.cast(), layout((*prefix).bytes));
+            if !self.keep(prefix) {
+                dealloc(prefix.cast(), layout((*prefix).bytes));
+            }
+        }
+    }
+
+    /// Keeps the memory of an object that is gone; returns whether it does.
+    ///
+    /// # Safety
+    ///
+    /// The object was there, and nothing refers to it.
+    unsafe fn keep(&mut self, prefix: *mut Prefix) -> bool {
+        // SAFETY: the caller guarantees it.
+        unsafe {
+            let bytes = (*prefix).bytes;
+            let is_kept = self.kept.keep(prefix.cast(), bytes);
+            if cfg!(debug_assertions) && is_kept {
+                // Whoever still uses it is to notice.
+                object_of(prefix).cast::<u8>().write_bytes(0xdb, bytes);
+            }
+            is_kept
         }
     }
 
     /// All objects are to be swept.
     pub(super) fn begin_sweep(&mut self) {
         self.next = 0;
+        let dying = &mut self.dying;
+        self.kept.drop_unwanted(|memory| {
+            // SAFETY: an object was there, and what says how large it was still is.
+            dying.push((memory, layout(unsafe { (*memory.cast::<Prefix>()).bytes }).size()));
+        });
     }
 
     /// Sweeps some objects, and counts the bytes of garbage as free; returns how much work that was, or `None` if all is swept.
@@ -123,7 +152,7 @@ impl LargeObjects {
     ) -> Option<usize> {
         if let Some((memory, left)) = self.dying.pop() {
             self.release(memory, left);
-            return Some(PIECE_WORK);
+            return Some(LEAST_WORK.max(left.min(PIECE) / (PIECE / PIECE_WORK)));
         }
         let end = (self.next + SWEPT_AT_ONCE).min(self.list.len());
         if self.next == end {
@@ -136,14 +165,13 @@ impl LargeObjects {
                 continue;
             }
             self.remove(self.next);
-            // SAFETY: the object is there.
-            let size = unsafe { (*prefix).bytes };
-            *bytes -= size;
-            let size = layout(size).size();
-            match size <= PIECE / SWEPT_AT_ONCE {
-                // SAFETY: it was allocated so.
-                true => unsafe { dealloc(prefix.cast(), layout((*prefix).bytes)) },
-                false => self.dying.push((prefix.cast(), size)),
+            // SAFETY: the object is there, and is garbage.
+            unsafe {
+                let size = (*prefix).bytes;
+                *bytes -= size;
+                if !self.keep(prefix) {
+                    self.dying.push((prefix.cast(), layout(size).size()));
+                }
             }
         }
         Some(SWEPT_AT_ONCE << 8)
@@ -173,10 +201,10 @@ impl LargeObjects {
 
 impl Drop for LargeObjects {
     fn drop(&mut self) {
-        for prefix in std::mem::take(&mut self.list) {
-            // SAFETY: it was allocated so, and nobody uses it any more.
-            unsafe { dealloc(prefix.cast(), layout((*prefix).bytes)) };
-        }
+        // SAFETY: it was allocated so, and nobody uses it any more.
+        let free = |prefix: *mut Prefix| unsafe { dealloc(prefix.cast(), layout((*prefix).bytes)) };
+        std::mem::take(&mut self.list).into_iter().for_each(free);
+        self.kept.drop_all(|memory| free(memory.cast()));
         for (memory, left) in std::mem::take(&mut self.dying) {
             // SAFETY: as above.
             unsafe { dealloc(memory, Layout::from_size_align(left, ALIGN).expect("it was allocated so")) };

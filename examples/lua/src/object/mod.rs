@@ -12,6 +12,7 @@ pub mod function;
 mod hash;
 mod header;
 pub mod heap;
+mod kept;
 mod large;
 mod mark;
 pub mod shape;
