@@ -35,6 +35,22 @@ fn sum(start: Option<f64>, before: f64, step: f64) -> Vec<Op> {
     ]
 }
 
+/// The same sum from r0 + `more` on, where that is added in two steps, and the second number that is added is a word in a register.
+fn sum_from(more: f64, step: f64) -> Vec<Op> {
+    vec![
+        word(2, 0.0),
+        add_const(3, 0, more + 1.0),
+        word(5, -1.0),
+        add(3, 3, 5),
+        Op::Jump { to: 5.into() },
+        get(4, 3),
+        add(2, 2, 4),
+        add_const(3, 3, step),
+        less(3, 1, 5),
+        Op::Return { a: 2.into() },
+    ]
+}
+
 /// Runs code with these arguments in the interpreter, and again and again in an engine that climbs. Returns that, and the function.
 fn agree(code: &[Op], items: &[u64], all: &[[u64; 3]]) -> (Engine<Op>, FunctionId) {
     let reference = Engine::<Op>::builder().only(Tier::Interpreter).build();
@@ -95,6 +111,40 @@ fn an_index_that_starts_with_an_argument_is_converted_in_front_of_the_loop() {
         let graph = last_graph(&engine, function);
         assert_eq!(graph.matches("= ftos_least.f64.i32").count(), 1, "{graph}");
         assert_eq!(graph.matches("ftos_least").count(), 1, "{graph}");
+    }
+}
+
+#[test]
+fn an_index_that_starts_near_an_argument_is_converted_in_front_of_the_loop() {
+    let (engine, mut vm) = (Engine::<Op>::builder().thresholds(5, 20).build(), Vm::of_numbers(100));
+    let function = engine.define("sum", sum_from(3.0, 1.0), 6).expect("it is right");
+    for _ in 0..100 {
+        let found = call(&engine, function, &mut vm, numbers([7.0, 20.0]));
+        assert_eq!(f64::from_bits(found), 72.5);
+    }
+    assert_eq!((vm.slow.get(), engine.stats().missed), (0, 0));
+    if compiles() {
+        let graph = last_graph(&engine, function);
+        assert_eq!(graph.matches("= ftos_least.f64.i32").count(), 1, "{graph}");
+        assert_eq!(graph.matches("ftos_least").count(), 1, "{graph}");
+    }
+}
+
+#[test]
+fn numbers_near_which_there_are_no_indices_are_as_in_the_interpreter() {
+    let vm = Vm::of_numbers(50);
+    let starts = [-4.0, -0.0, 0.5, 1e-20, 45.0, 2147483647.0, -2147483648.0, 4503599627370496.0];
+    for start in starts.into_iter().chain([1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]) {
+        for (more, step) in [(3.0, 1.0), (-2.0, 2.0), (4294967290.0, 1.0), (0.5, 1.0), (-1.0, -1.0)] {
+            let first = start + more;
+            let limit = if step < 0.0 { f64::NEG_INFINITY } else { first + 8.0 };
+            if first == f64::NEG_INFINITY && step > 0.0 || first + step == first {
+                continue;
+            }
+            let warm = numbers([2.0 - more, if step < 0.0 { 1.0 } else { 9.0 }]);
+            agree(&sum_from(more, step), &vm.items, &[warm, numbers([start, limit]), warm]);
+            agree(&sum_from(more, step), &vm.items, &[numbers([start, limit]), warm]);
+        }
     }
 }
 
