@@ -1,7 +1,7 @@
 //! Floats that are whole numbers: what passes know of loops' counters.
 //!
 //! A float that counts is a parameter of a loop's head, which is changed each time around by a constant whole number of at most
-//! [`LONGEST_STEP`]. It starts less than [`FURTHEST_START`] away from zero. Floats are exact up to 2^53; until it comes there it goes
+//! [`LONGEST_STEP`]. It starts less than twice [`FURTHEST_START`] away from zero. Floats are exact up to 2^53; until it comes there it goes
 //! around at least 2^51 times. That takes six days if a processor does it in one of four billion cycles a second, so whoever counts in
 //! integers beside it has the same number.
 
