@@ -53,7 +53,7 @@ fn insert(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
         2 => set_element(vm, frames, table, end, args.get(2))?,
         3 => {
             let at = i64::from(args.int(vm, 2)?);
-            if at >= 1 && end <= i64::from(table.array_len.get()) + 1 && at < end {
+            if at >= 1 && end <= i64::from(table.array_end.get()) && at < end {
                 insert_between(vm, frames, table, at, end, args.get(3))?;
             } else {
                 for place in (at + 1..=end).rev() {

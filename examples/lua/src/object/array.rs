@@ -1,7 +1,7 @@
 //! The array part of a table, and memory for values.
 //!
 //! In: integer keys. Out: an array as long as more than half of the keys up to its length are there, found when the hash part is full,
-//! as in C's Lua; and the length that `#` gives.
+//! as in C's Lua; and the length that `#` gives. In front of the elements is the value of key 0.
 //!
 //! The array of a weak table does not get long: the collector looks at all of it at once.
 
@@ -98,19 +98,19 @@ impl Heap {
 
     /// Makes room for so many elements.
     pub(crate) fn reserve_elements(&mut self, table: Gc<Table>, capacity: u32) {
-        let old = table.array_capacity.get();
-        if capacity <= old {
+        let (old, room) = (table.array_room.get(), capacity + 1);
+        if room <= old {
             return;
         }
-        table.array_capacity.set(capacity);
+        table.array_room.set(room);
         let is_alone = !table.header.has(Table::INLINE_ELEMENTS);
         if is_alone && is_large(HEADER + old as usize * size_of::<Value>()) {
-            table.array.set(self.grow_values(table.array.get(), capacity));
+            table.array.set(self.grow_values(table.array.get(), room));
             return;
         }
-        let (array, len) = (self.values(capacity), table.array_len.get() as usize);
-        // SAFETY: so many elements are there, and there is room for them.
-        unsafe { array.copy_from_nonoverlapping(table.array.get(), len) };
+        let (array, end) = (self.values(room), table.array_end.get() as usize);
+        // SAFETY: so many values are there, and there is room for them.
+        unsafe { array.copy_from_nonoverlapping(table.array.get(), end) };
         let array = table.array.replace(array);
         self.free_values(table, array, (Table::INLINE_ELEMENTS, old));
     }
@@ -122,19 +122,18 @@ impl Heap {
         first: u32,
         values: &[Value],
     ) -> Result<(), KeyError> {
-        let start = first - 1;
-        if table.hash.get().is_some() || table.array_len.get() != start {
+        if table.hash.get().is_some() || table.array_end.get() != first {
             let mut keyed = values.iter().zip(first as i64..);
             return keyed.try_for_each(|(value, key)| self.set_integer(table, key, *value));
         }
-        let end = u32::try_from(start as usize + values.len()).map_err(|_| KeyError::Overflow)?;
-        self.reserve_elements(table, end);
-        for (value, at) in values.iter().zip(start as usize..) {
+        let end = u32::try_from(first as usize + values.len()).map_err(|_| KeyError::Overflow)?;
+        self.reserve_elements(table, end - 1);
+        for (value, at) in values.iter().zip(first as usize..) {
             // SAFETY: there is room for it.
             unsafe { table.array.get().add(at).write(Cell::new(*value)) };
             self.wrote(table, *value);
         }
-        table.array_len.set(end);
+        table.array_end.set(end);
         Ok(())
     }
 
@@ -142,17 +141,18 @@ impl Heap {
     pub(super) fn push_element(&mut self, table: Gc<Table>, value: Value) -> Result<(), KeyError> {
         let mut value = value;
         loop {
-            let len = table.array_len.get();
-            if len == table.array_capacity.get() {
+            let (len, end) = (table.array_len(), table.array_end.get());
+            if end == table.array_room.get() {
                 if len >= MOST_WEAK && self.is_weak(table) {
                     return self.add_hashed(table, Value::number(len as f64 + 1.0), value);
                 }
-                let doubled = len.max(2).checked_mul(2).ok_or(KeyError::Overflow)?;
-                self.reserve_elements(table, doubled);
+                // There is a key more than elements.
+                let doubled = len.max(2).checked_mul(2).filter(|doubled| *doubled < u32::MAX);
+                self.reserve_elements(table, doubled.ok_or(KeyError::Overflow)?);
             }
             // SAFETY: there is room for it.
-            unsafe { (*table.array.get().add(len as usize)).set(value) };
-            table.array_len.set(len + 1);
+            unsafe { (*table.array.get().add(end as usize)).set(value) };
+            table.array_end.set(end + 1);
             self.wrote(table, value);
             let Some(hash) = table.hash.get() else { return Ok(()) };
             let Some(at) = hash.find(Value::number(len as f64 + 2.0)) else { return Ok(()) };
@@ -166,7 +166,7 @@ impl Heap {
     /// Makes the array as long as more than half of its elements are there, with those of the hash part and one more key. Returns
     /// whether that key is within the array now.
     pub(super) fn move_to_array(&mut self, table: Gc<Table>, key: i64) -> bool {
-        let len = table.array_len.get();
+        let len = table.array_len();
         let Some(hash) = table.hash.get() else { return false };
         // For each power of two, how many keys are above the one before, and not above this.
         let mut counts = [0u32; 32];
@@ -194,14 +194,14 @@ impl Heap {
         }
         let best = best as u32;
         self.reserve_elements(table, best);
-        for at in len..best {
-            let moved = hash.find(Value::number(at as f64 + 1.0));
+        for key in len + 1..=best {
+            let moved = hash.find(Value::number(key as f64));
             let value = moved.map_or(Value::NIL, |at| hash.take(at));
             // SAFETY: there is room for it.
-            unsafe { (*table.array.get().add(at as usize)).set(value) };
+            unsafe { (*table.array.get().add(key as usize)).set(value) };
             self.wrote(table, value);
         }
-        table.array_len.set(best);
+        table.array_end.set(best + 1);
         true
     }
 }

@@ -489,10 +489,10 @@ impl Heap {
         let large = &mut self.collector.tracing.large;
         if let Some(partly) = large.iter_mut().find(|partly| partly.table == table) {
             // They are all looked at now, wherever they were before. It has taken as long to move them.
-            if partly.element < table.elements().len() {
-                partly.element = table.elements().len();
+            if partly.element < table.indexed().len() {
+                partly.element = table.indexed().len();
                 let mut marker = self.marker();
-                table.elements().iter().for_each(|element| marker.value(element.get()));
+                table.indexed().iter().for_each(|element| marker.value(element.get()));
             }
         }
     }

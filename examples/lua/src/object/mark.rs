@@ -229,7 +229,7 @@ impl Marker<'_> {
         }
         // What belongs to the table alone is not looked at by itself.
         table.each_memory(|memory| memory.color.set(color::BLACK));
-        let (slots, elements) = (table.slot_values(), table.elements());
+        let (slots, elements) = (table.slot_values(), table.indexed());
         if !weakness.values {
             slots.iter().for_each(|value| self.table_value(value.get()));
         }
@@ -248,7 +248,7 @@ impl Marker<'_> {
     /// Looks at some more of a table; returns how much work that was.
     fn trace_portion(&mut self, partly: PartlyTraced) -> usize {
         let PartlyTraced { table, weakness, element, entry } = partly;
-        let elements = table.elements();
+        let elements = table.indexed();
         let element_end = (element + PORTION).min(elements.len()).max(element);
         // What is weak is not marked, and is looked at when all else is.
         if !weakness.values {
@@ -291,7 +291,7 @@ impl Marker<'_> {
 /// Whether a table is looked at in portions.
 pub(super) fn is_large(table: Gc<Table>) -> bool {
     let entries = table.hash.get().map_or(0, |hash| hash.entries().len());
-    table.elements().len().max(entries) > PORTION
+    table.indexed().len().max(entries) > PORTION
 }
 
 /// What is weak in tables that have this metatable.

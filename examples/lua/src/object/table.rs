@@ -14,8 +14,9 @@ use crate::object::shape::{Meta, ShapeRef};
 use crate::object::string::Str;
 use crate::object::value::Value;
 use std::cell::Cell;
+use std::mem::offset_of;
 
-/// A table on the heap. Words for its first slots and elements follow it.
+/// A table on the heap. Words for its first elements and slots follow it.
 #[repr(C)]
 pub struct Table {
     /// Flags: which metamethods it is known not to have, if it is a metatable; and [`Table::PROTOTYPE`].
@@ -24,12 +25,16 @@ pub struct Table {
     pub(crate) shape: Cell<ShapeRef>,
     /// The values of string keys.
     pub(crate) slots: Cell<*mut Cell<Value>>,
-    /// The values of the keys from 1 on.
+    /// The values of the keys from 0 on. Key 0 is always there, so whoever counts from 0 finds it as quickly as the elements.
     pub(crate) array: Cell<*mut Cell<Value>>,
-    pub(crate) array_len: Cell<u32>,
-    pub(crate) array_capacity: Cell<u32>,
+    /// The first key behind the array: one more than there are elements.
+    pub(crate) array_end: Cell<u32>,
+    /// How many keys there is memory for.
+    pub(crate) array_room: Cell<u32>,
     pub(crate) metatable: Cell<Option<Gc<Table>>>,
     pub(crate) hash: Cell<Option<Gc<HashPart>>>,
+    /// The value of key 0, as long as the array has no memory of its own.
+    zero: Cell<Value>,
 }
 
 /// Why a key cannot be assigned to.
@@ -98,10 +103,20 @@ impl Table {
         unsafe { words(self.slots.get(), self.shape.get().count()) }
     }
 
-    /// The elements of the array.
+    /// The values of the keys in the array, from 0 on.
+    pub(crate) fn indexed(&self) -> &[Cell<Value>] {
+        // SAFETY: the array has so many values.
+        unsafe { words(self.array.get(), self.array_end.get()) }
+    }
+
+    /// The elements of the array, whose keys begin with 1.
     pub(crate) fn elements(&self) -> &[Cell<Value>] {
-        // SAFETY: the array has so many elements.
-        unsafe { words(self.array.get(), self.array_len.get()) }
+        &self.indexed()[1..]
+    }
+
+    /// How many elements the array has.
+    pub(crate) fn array_len(&self) -> u32 {
+        self.array_end.get() - 1
     }
 
     /// The value of a string key.
@@ -121,8 +136,8 @@ impl Table {
 
     /// The value of an integer key.
     pub fn get_integer(&self, key: i64) -> Value {
-        match self.elements().get((key as usize).wrapping_sub(1)) {
-            Some(element) => element.get(),
+        match self.indexed().get(key as usize) {
+            Some(value) => value.get(),
             None => self.get_hashed(Value::number(key as f64)),
         }
     }
@@ -147,9 +162,9 @@ impl Table {
             return Some(&self.slot_values()[slot as usize]);
         }
         if let Some(integer) = key.as_integer()
-            && let Some(element) = self.elements().get((integer as usize).wrapping_sub(1))
+            && let Some(value) = self.indexed().get(integer as usize)
         {
-            return Some(element);
+            return Some(value);
         }
         let hash = self.hash.get()?;
         let at = hash.find(key)?;
@@ -203,18 +218,21 @@ impl Heap {
             false => 0,
         };
         let memory = self.allocate(size_of::<Table>() + (slots + elements) as usize * size_of::<Value>());
-        let first: *mut Cell<Value> = memory.wrapping_add(size_of::<Table>()).cast();
+        // The elements follow the value of key 0.
+        let array: *mut Cell<Value> = memory.wrapping_add(offset_of!(Table, zero)).cast();
+        const _: () = assert!(offset_of!(Table, zero) + size_of::<Value>() == size_of::<Table>());
         // SAFETY: there is so much memory.
         let table = unsafe {
             memory.cast::<Table>().write(Table {
                 header: Header::new(ObjectKind::Table, self.white(), slots),
                 shape: Cell::new(self.shapes.root()),
-                slots: Cell::new(first),
-                array: Cell::new(first.wrapping_add(slots as usize)),
-                array_len: Cell::new(0),
-                array_capacity: Cell::new(elements),
+                slots: Cell::new(array.wrapping_add(1 + elements as usize)),
+                array: Cell::new(array),
+                array_end: Cell::new(1),
+                array_room: Cell::new(1 + elements),
                 metatable: Cell::new(None),
                 hash: Cell::new(None),
+                zero: Cell::new(Value::NIL),
             });
             Gc::<Table>::of(memory.cast())
         };
@@ -293,7 +311,7 @@ impl Heap {
                 return Ok(());
             }
         } else if let Some(integer) = key.as_integer()
-            && integer == table.array_len.get() as i64 + 1
+            && integer == table.array_end.get() as i64
         {
             return self.push_element(table, value);
         }

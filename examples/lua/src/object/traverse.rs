@@ -1,6 +1,6 @@
 //! Traversals.
 //!
-//! In: a key. Out: the key behind it, in the order elements, slots, entries of the hash part. As long as no key is added, each key
+//! In: a key. Out: the key behind it, in the order elements, slots, key 0, entries of the hash part. As long as no key is added, each key
 //! comes once, whatever is assigned or removed meanwhile.
 
 use super::table::Table;
@@ -39,6 +39,11 @@ impl Table {
             }
         }
         let before = before + slots.len();
+        let zero = self.indexed()[0].get();
+        if start <= before && !zero.is_nil() {
+            return Some((before, Value::number(0.0), zero));
+        }
+        let before = before + 1;
         let hash = self.hash.get()?;
         let entries = hash.entries();
         for (at, entry) in entries.iter().enumerate().skip(start.saturating_sub(before)) {
@@ -54,9 +59,9 @@ impl Table {
     fn position(&self, key: Value) -> Option<usize> {
         let (elements, slots) = (self.elements().len(), self.slot_values().len());
         if let Some(integer) = key.as_integer()
-            && (1..=elements as i64).contains(&integer)
+            && (0..=elements as i64).contains(&integer)
         {
-            return Some(integer as usize - 1);
+            return Some(if integer == 0 { elements + slots } else { integer as usize - 1 });
         }
         if let Some(string) = key.as_string()
             && let Some(slot) = self.shape.get().slot(string)
@@ -64,6 +69,6 @@ impl Table {
             return Some(elements + slot as usize);
         }
         let at = self.hash.get()?.find(super::table::normalized(key))?;
-        Some(elements + slots + at as usize)
+        Some(elements + slots + 1 + at as usize)
     }
 }

@@ -45,7 +45,7 @@ impl Heap {
 /// Removes what is garbage from a weak table, or lets it wait if that is much; returns whether it does.
 fn clear_table(table: Gc<Table>, weakness: Weakness, garbage: u8) -> bool {
     if weakness.values {
-        for value in table.slot_values().iter().chain(table.elements()) {
+        for value in table.slot_values().iter().chain(table.indexed()) {
             keep_string(value.get());
             if is_gone(value.get(), garbage) {
                 value.set(Value::NIL);

@@ -19,8 +19,8 @@ use core::mem::offset_of;
 const SHAPE: usize = offset_of!(Table, shape);
 const SLOTS: usize = offset_of!(Table, slots);
 const ARRAY: usize = offset_of!(Table, array);
-const ARRAY_LEN: usize = offset_of!(Table, array_len);
-const ARRAY_CAPACITY: usize = offset_of!(Table, array_capacity);
+const ARRAY_END: usize = offset_of!(Table, array_end);
+const ARRAY_ROOM: usize = offset_of!(Table, array_room);
 const HASH: usize = offset_of!(Table, hash);
 const METATABLE: usize = offset_of!(Table, metatable);
 /// Where a table says how many slots it has room for, and a string its length.
@@ -74,6 +74,9 @@ template_macros! {
         macro ^wrote (,object ,value) (when (unlikely (all (notf (is number ,value)) (uge ,value &STRING)
                 (eq (load headers (addr ,object &COLOR) u8) &BLACK)))
             (callv wrote (arglist (carg (tc) ptr) (carg ,object ptr) (carg ,value u64))))
+
+        // The first key behind a table's array, which starts with key 0.
+        macro ^end (,table) (ucast (load lengths (addr ,table &ARRAY_END) u32) u64)
 
         macro ^is_closure (,value) (all (is function ,value) (likely (eq (load headers (unbox function ,value) u8) &CLOSURE)))
         macro ^code (,value) (load headers (addr (unbox function ,value) &CODE) u64)
@@ -196,9 +199,9 @@ template! {
     macro ^length_slowly () (slow (call throws observes length
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $a u64)) u64))
     macro ^is_length (,table ,len) (all (zr (load headers (addr ,table &HASH) u64))
-        (any (zr ,len) (ne (load elements (idx (load headers (addr ,table &ARRAY) ptr) (sub ,len 1) 8) u64) &NIL)))
+        (any (zr ,len) (ne (load elements (idx (load headers (addr ,table &ARRAY) ptr) ,len 8) u64) &NIL)))
     Op::Length => unsafe (as (($of table $a))
-        (let: (($len (ucast (load lengths (addr $of &ARRAY_LEN) u32) u64)))
+        (let: (($len (sub (^end $of) 1)))
             (if (^is_length $of $len) (^count $len) (^length_slowly)))
         (as (($a string)) (^count (load headers (addr $a &LEN) u32)) (^length_slowly)))
     Op::Concat! => unsafe (dov
@@ -283,11 +286,10 @@ template! {
     Op::GetGlobal! => unsafe (letv: (($globals (box table (^globals)))) (^get $globals ^otherwise))
     Op::SetGlobal => unsafe (letv: (($globals (box table (^globals)))) (^set $globals))
 
-    macro ^integer (,key) (sub (ftos_least ,key i64) 1)
     Op::GetIndex! => unsafe (letv: (($object $object) ($key $key)) (dov
         (asv (($of table $object) ($number number $key))
-            (letv: (($at (^integer $number)))
-                (ifv (all (eq (stof (add $at 1) f64) $number) (ult $at (ucast (load lengths (addr $of &ARRAY_LEN) u32) u64)))
+            (letv: (($at (ftos_least $number i64)))
+                (ifv (all (eq (stof $at f64) $number) (ult $at (^end $of)))
                     (^found (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64) (branch (label slowly)))
                     (branch (label slowly))))
             (branch (label slowly)))
@@ -301,15 +303,15 @@ template! {
         (mark done)))
     macro ^put (,of ,at) (dov (store elements (idx (load headers (addr ,of &ARRAY) ptr) ,at 8) $value u64) (^wrote ,of $value))
     // A new element behind the last one, if there is room, and none behind it in the hash part.
-    macro ^may_append (,of ,at ,len) (all (eq ,at ,len) (ult ,len (ucast (load headers (addr ,of &ARRAY_CAPACITY) u32) u64))
+    macro ^may_append (,of ,at ,end) (all (eq ,at ,end) (ult ,end (ucast (load headers (addr ,of &ARRAY_ROOM) u32) u64))
         (zr (load headers (addr ,of &HASH) u64)) (ne $value &NIL))
     Op::SetIndex => unsafe (dov
         (asv (($of table $object) ($number number $key))
-            (letv: (($at (^integer $number)) ($len (ucast (load lengths (addr $of &ARRAY_LEN) u32) u64)))
-                (ifv (all (eq (stof (add $at 1) f64) $number) (zr (load headers (addr $of &METATABLE) u64)))
-                    (ifv (ult $at $len) (^put $of $at)
-                        (ifv (^may_append $of $at $len)
-                            (dov (store lengths (addr $of &ARRAY_LEN) (ucast (add $len 1) u32) u32) (^put $of $at))
+            (letv: (($at (ftos_least $number i64)) ($end (^end $of)))
+                (ifv (all (eq (stof $at f64) $number) (zr (load headers (addr $of &METATABLE) u64)))
+                    (ifv (ult $at $end) (^put $of $at)
+                        (ifv (^may_append $of $at $end)
+                            (dov (store lengths (addr $of &ARRAY_END) (ucast (add $end 1) u32) u32) (^put $of $at))
                             (branch (label slowly))))
                     (branch (label slowly))))
             (branch (label slowly)))
@@ -463,11 +465,11 @@ template! {
     Op::ReturnGiven => (return $a)
     Op::ForEachIndex! => unsafe (when (eq $function (load machine (addr (tc) &EACH_INDEX) u64))
         (asv (($of table $state) ($before number $control))
-            (letv: (($at (ftos_least $before i64)))
-                (when (all (eq (stof $at f64) $before) (ult $at (ucast (load lengths (addr $of &ARRAY_LEN) u32) u64)))
+            (letv: (($at (add (ftos_least $before i64) 1)))
+                (when (all (eq (stof (sub $at 1) f64) $before) (ult $at (^end $of)))
                     (letv: (($element (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64)))
                         (when (ne $element &NIL)
-                            (letv: (($next (box number (stof (add $at 1) f64))))
+                            (letv: (($next (box number (stof $at f64))))
                                 (dov (set $control $next) (set $index $next) (set $value $element) (branch $to)))))))
             (discard $state)))
     macro ^loop_control (,at) (load (addr (window $control) ,at) u64)
