@@ -174,7 +174,8 @@ fn each_engine_has_its_own_functions_fuel_and_budgets() {
         assert!(later.iter().all(|engine| engine.stats().tier_ups == 0), "so it is with budgets");
         let loops = ids[number][0];
         assert_eq!(engine.call::<_, i64>(loops, &mut (), (100i64,)), Ok(100 * factor));
-        assert_eq!(engine.stats().tier_ups, 1, "{}", engine.stats());
+        // Its budget ends twice: a call is awaited before its loop is compiled.
+        assert_eq!(engine.stats().tier_ups, 2, "{}", engine.stats());
     }
     let made: Vec<u64> = engines.iter().map(|engine| engine.stats().stencils).collect();
     assert!(made[0] > 5 && made[1..] == [0, 0], "{made:?}");

@@ -60,7 +60,7 @@ pub struct Statistics {
     /// How often compiled code was left by a template's `exit` or a guard, by the opcode at which the interpreter resumed, most
     /// frequent first. After a guard this is the guard's own opcode, after `exit` that of the next bytecode.
     pub exits: Vec<(&'static str, u64)>,
-    /// How often compiled code was left because the function was to tier up.
+    /// How often compiled code was left because its function has used up its budget, and tiers up or awaits a call for that.
     pub tier_ups: u64,
     /// How often compiled code was left in front of a slow path that it did not have, because that had never run before.
     pub missed: u64,
