@@ -5,7 +5,7 @@
 
 use super::function::{Function, Retired};
 use super::native::Compiled;
-use super::run::HASTE;
+use super::tier_up::HASTE;
 use super::tiers::Tier;
 use super::{Engine, FunctionId, running, stack};
 use crate::Error;

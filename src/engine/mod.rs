@@ -29,6 +29,7 @@ mod sites;
 mod stack;
 mod surplus;
 mod thread;
+mod tier_up;
 mod tiers;
 mod value;
 

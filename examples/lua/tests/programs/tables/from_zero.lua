@@ -22,7 +22,7 @@ collectgarbage() collectgarbage() print(w[0], w[1])
 local sum = 0
 for r = 1, 200 do local a = {} for i = 0, 300 do a[i] = i end for i = 0, 300 do sum = sum + a[i] end for i = 300, 0, -1 do a[i] = nil end sum = sum + (next(a) == nil and 1 or 1e9) end
 print(sum)
-local a = {} for i = 20, 0, -1 do a[i] = i end print(#a, a[0]) 
+local a = {} for i = 20, 0, -1 do a[i] = i end print(#a, a[0])
 for k in pairs(a) do a[k] = nil end print(next(a))
 print(select('#', unpack({ [0] = 1, 2, 3 })), table.maxn({ [0] = 3 }), #{ [0] = 1 }, table.getn { [0] = 1, 2 })
 table.insert(a, 0 + 1) a[0] = 9 print(a[0], #a, table.remove(a), #a, table.remove(a), a[0])

@@ -1,0 +1,98 @@
+//! Tier-up: when a function is compiled for a better tier, and where that code starts.
+//!
+//! In: budgets that are used up, in calls or in loops, and code that was left. Out: compilations on this thread or requests to the
+//! worker's, and a new budget for the function. `run.rs` resumes in what there is then.
+
+use super::Engine;
+use super::function::Function;
+use super::tiers::Tier;
+use azulejo_core::ir::bytecode::Bytecode;
+
+/// The maximum number of entries into one function, besides its start, for which the optimizer compiles code.
+const MAX_ENTRIES: usize = 32;
+
+/// How much sooner a function tiers up from baseline code that it entered after an exit from the optimizer's.
+pub(super) const HASTE: i32 = 16;
+
+impl<B: Bytecode> Engine<B> {
+    /// Called before compiled code takes over after an exit. If the function is known to be hot, but only baseline code can
+    /// resume here, its budget is shortened, so that it soon tiers up.
+    pub(super) fn shorten_budget(&self, function: &Function<B>, at: u32) {
+        let Some(threshold) = self.tiers.threshold(Tier::Baseline) else { return };
+        if function.is_optimized() && !function.code.has_optimized(at) {
+            function.tier.budget.shorten(threshold / HASTE);
+        }
+    }
+
+    /// Handles an exit from the code of an inner loop to the loop around it. That loop is hot as well, so it is compiled, too.
+    pub(super) fn handle_move(&self, function: &Function<B>, at: u32) {
+        if !function.code.has_optimized(at) && !function.tier.budget.is_endless() {
+            self.counts.left_to_tier_up();
+            self.tier_up(function, at);
+        }
+    }
+
+    /// Counts a call, which costs as much budget as a loop iteration, and compiles the function if necessary.
+    pub(super) fn before_call(&self, function: &Function<B>) {
+        function.tier.budget.take(1);
+        let must_be_compiled = self.tiers.lowest > Tier::Interpreter && !function.code.has_any();
+        let is_hot = function.tier.budget.is_used_up() || function.is_hot_by_loops();
+        if is_hot || must_be_compiled {
+            self.prepare(function, must_be_compiled);
+        }
+    }
+
+    /// Compiles a function that is called, because it must be compiled before it runs, or because it is hot.
+    #[cold]
+    #[inline(never)]
+    fn prepare(&self, function: &Function<B>, must_be_compiled: bool) {
+        if !must_be_compiled {
+            self.tier_up(function, 0);
+        } else if !function.tier.is_disabled() {
+            // If compilation fails, the function is interpreted.
+            function.tier.compiled(self.compile_for(function, self.tiers.lowest, 0));
+        }
+    }
+
+    /// The next tier for a function that resumes at a bytecode; `None` if it stays in its tier.
+    pub(super) fn next_tier(&self, function: &Function<B>, at: u32) -> Option<Tier> {
+        let code = &function.code;
+        match code.has_baseline() {
+            _ if !self.tiers.tier_up() || function.tier.is_disabled() => None,
+            false => Some(Tier::Baseline),
+            true if self.tiers.highest < Tier::Optimizer => None,
+            true if at > 0 && code.loops() >= MAX_ENTRIES && !code.has_optimized(at) => None,
+            true => Some(Tier::Optimizer),
+        }
+    }
+
+    /// Compiles a function for its next tier, to resume at a bytecode, or requests this from the worker. Either way it gets a
+    /// new budget.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tier_up(&self, function: &Function<B>, at: u32) {
+        if self.next_tier(function, at) == Some(Tier::Optimizer)
+            && (self.await_call(function, at) || self.tier_up_in_background(function, at))
+        {
+            return;
+        }
+        let next = self.next_tier(function, at);
+        if let Some(next) = next {
+            function.tier.compiled(self.compile_for(function, next, at));
+        }
+        let is_done = next.is_none() || function.tier.is_disabled();
+        function.tier.begin_budget(if is_done { None } else { self.tiers.threshold(Tier::Baseline) });
+    }
+
+    /// Called when the budget was used up in a loop. Returns whether a call is awaited before the optimizer compiles that loop: for
+    /// a function that is called often and loops for a short time, code for calls makes code for the loop superfluous.
+    fn await_call(&self, function: &Function<B>, at: u32) -> bool {
+        let is_known = function.is_optimized() || function.tier.is_in_progress();
+        if at == 0 || is_known || function.tier.awaits_call() {
+            return false;
+        }
+        self.close(function);
+        function.tier.await_call(self.tiers.threshold(Tier::Baseline));
+        true
+    }
+}
