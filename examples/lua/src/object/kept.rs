@@ -86,7 +86,7 @@ mod tests {
         let mut before = (0, 0);
         for bytes in (1040..2 * LARGEST).step_by(16) {
             let all = rounded(bytes);
-            assert!(all >= bytes && all <= bytes + bytes / 4 && all % 16 == 0, "{bytes}: {all}");
+            assert!(all >= bytes && all <= bytes + bytes / 4 && all.is_multiple_of(16), "{bytes}: {all}");
             assert_eq!(rounded(all), all);
             let Some(class) = class_of(bytes) else {
                 assert_eq!(all, bytes);
