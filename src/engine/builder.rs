@@ -8,7 +8,7 @@ use super::frame_stacks::FrameStacks;
 use super::frames::ShownList;
 use super::fuel::Tank;
 use super::inlining::Inlining;
-use super::interpreter::Interpreting;
+use super::interpreter::{Interpreting, patience};
 use super::native::{self, Backend};
 use super::resolve::links;
 use super::stack::FrameStack;
@@ -581,7 +581,7 @@ impl Builder {
             tiers: self.tiers,
             inlining: Inlining::new(self.inlining),
             interpreter: Cell::new(Interpreting::Unknown),
-            patience: Cell::new(super::interpreter::patience(&self.tiers)),
+            patience: Cell::new(patience(&self.tiers)),
             inside,
             counts: Counts::new(B::OPCODES.len()),
             shown: ShownList::of::<B>(),

@@ -160,18 +160,23 @@ impl Scratch {
             let from = graph.constant(Type::I64, whole as u64, origin);
             return (whole.abs() <= FURTHEST_START).then_some(Distance { from, by: 0 });
         }
-        let around = distance(graph, float)?;
-        for Distance { from: checked, by } in [Distance { from: float, by: 0 }, around] {
-            if let Some(&(whole, succeeds)) = self.checks.get(&checked)
-                && from != NONE
-                && self.flow.dominates(succeeds, from)
-            {
-                let from = graph.add(Op::SCAST, Sig { from: Type::I32, ty: Type::I64 }, &[whole], 0, origin);
-                return Some(Distance { from, by });
-            }
+        if let Some(from) = self.checked(graph, float, from, origin) {
+            return Some(Distance { from, by: 0 });
         }
-        let from = self.counter(graph, around.from, depth - 1)?;
+        let around = distance(graph, float)?;
+        let from = match self.checked(graph, around.from, from, origin) {
+            Some(checked) => checked,
+            None => self.counter(graph, around.from, depth - 1)?,
+        };
         Some(Distance { from, ..around })
+    }
+
+    /// The integer that a float is, if a check has found that before a block ends.
+    fn checked(&self, graph: &mut Graph, float: Node, block: u32, origin: u32) -> Option<Node> {
+        let &(whole, succeeds) = self.checks.get(&float)?;
+        let is_known = block != NONE && self.flow.dominates(succeeds, block);
+        let sig = Sig { from: Type::I32, ty: Type::I64 };
+        is_known.then(|| graph.add(Op::SCAST, sig, &[whole], 0, origin))
     }
 
     /// Decides the checks whether a float is a whole number, where it is known to be one.

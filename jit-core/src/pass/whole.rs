@@ -35,8 +35,8 @@ pub(super) fn distance(graph: &Graph, float: Node) -> Option<Distance> {
             break;
         }
         let [one, other] = graph.inputs(distance.from)[..] else { break };
-        let constant = |node: Node| constant(graph, node).and_then(whole);
-        (distance.from, distance.by) = match (data.op, constant(one), constant(other)) {
+        let number = |node: Node| constant(graph, node).and_then(whole);
+        (distance.from, distance.by) = match (data.op, number(one), number(other)) {
             (Op::ADD, _, Some(by)) => (one, distance.by + by),
             (Op::ADD, Some(by), _) => (other, distance.by + by),
             (Op::SUB, _, Some(by)) => (one, distance.by - by),

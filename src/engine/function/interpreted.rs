@@ -11,7 +11,8 @@
 //! | warm     | it runs, and its bytecode cannot be dispatched on  | refused  |
 //! | ready    | it runs, and the engine's interpreter has changed  | ready    |
 //!
-//! A cold function is interpreted in Rust, so that opcodes which hardly ever run are not compiled.
+//! A cold function is interpreted in Rust, so that opcodes which hardly ever run are not compiled. So is a warm one as long as the engine
+//! is patient ([`Engine::warm_up`](crate::engine::Engine)).
 
 use azulejo_core::ir::interpreted::Record;
 use std::cell::{Cell, OnceCell};

@@ -146,9 +146,8 @@ impl Heap {
                 if len >= MOST_WEAK && self.is_weak(table) {
                     return self.add_hashed(table, Value::number(len as f64 + 1.0), value);
                 }
-                // There is a key more than elements.
-                let doubled = len.max(2).checked_mul(2).filter(|doubled| *doubled < u32::MAX);
-                self.reserve_elements(table, doubled.ok_or(KeyError::Overflow)?);
+                let doubled = len.max(2).checked_mul(2).ok_or(KeyError::Overflow)?;
+                self.reserve_elements(table, doubled);
             }
             // SAFETY: there is room for it.
             unsafe { (*table.array.get().add(end as usize)).set(value) };

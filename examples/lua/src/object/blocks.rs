@@ -10,6 +10,7 @@
 use super::header::{Header, ObjectKind};
 use super::kept;
 use super::large::LargeObjects;
+use super::spare::Spare;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// The bytes of a block, and its alignment.
@@ -61,10 +62,8 @@ struct Size {
 pub(super) struct Blocks {
     sizes: Vec<Size>,
     large: LargeObjects,
-    /// Blocks without objects.
-    spare: Vec<*mut MemoryBlock>,
-    /// The least number of these since the last sweep has begun, and how many were not used in the time before that, and may go.
-    least_spare: usize,
+    /// Blocks without objects, and how many of them may go.
+    spare: Spare<*mut MemoryBlock>,
     unused: usize,
     /// The number of the sweep that has begun last.
     sweep: u32,
@@ -89,7 +88,7 @@ impl Blocks {
         let size = || Size { free: std::ptr::null_mut(), blocks: Vec::new(), next_block: 0, newest: null };
         let sizes = (0..N_SIZES).map(|_| size()).collect();
         let large = LargeObjects::default();
-        Blocks { sizes, large, spare: Vec::new(), least_spare: 0, unused: 0, sweep: 0, bytes: 0 }
+        Blocks { sizes, large, spare: Spare::default(), unused: 0, sweep: 0, bytes: 0 }
     }
 
     /// Memory for an object; its bytes are what they were. `is_garbage` says whether an object is garbage, and is told of it before its
@@ -130,8 +129,7 @@ impl Blocks {
             (*block).sweep == self.sweep && ((*block).used as usize) < n_cells(cell)
         };
         if size.newest.is_null() || !has_room(size.newest) {
-            let memory = self.spare.pop().unwrap_or_else(new_block);
-            self.least_spare = self.least_spare.min(self.spare.len());
+            let memory = self.spare.take().unwrap_or_else(new_block);
             // SAFETY: the block is this large.
             unsafe { memory.write(MemoryBlock { cell: cell as u32, used: 0, sweep: self.sweep }) };
             size.newest = memory;
@@ -195,7 +193,7 @@ impl Blocks {
         if size.newest == block {
             size.newest = std::ptr::null_mut();
         }
-        self.spare.push(block);
+        self.spare.keep(block);
         true
     }
 
@@ -206,7 +204,7 @@ impl Blocks {
             size.free = std::ptr::null_mut();
         }
         self.sweep = self.sweep.wrapping_add(1);
-        self.unused = std::mem::replace(&mut self.least_spare, self.spare.len()).saturating_sub(LEAST_SPARE);
+        self.unused = self.spare.begin_sweep().saturating_sub(LEAST_SPARE);
         self.large.begin_sweep();
     }
 
@@ -217,10 +215,9 @@ impl Blocks {
             return Some(work);
         }
         if self.unused > 0 {
-            let count = self.unused.min(RELEASED_AT_ONCE).min(self.spare.len());
-            self.spare.drain(self.spare.len() - count..).for_each(free_block);
-            self.unused = self.unused.saturating_sub(RELEASED_AT_ONCE);
-            self.least_spare = self.least_spare.min(self.spare.len());
+            let count = self.unused.min(RELEASED_AT_ONCE);
+            (0..count).filter_map(|_| self.spare.take()).for_each(free_block);
+            self.unused -= count;
             return Some(1 << 13);
         }
         let waiting = |size: &Size| size.next_block < size.blocks.len();
@@ -268,7 +265,8 @@ impl Blocks {
 impl Drop for Blocks {
     fn drop(&mut self) {
         let blocks = self.sizes.iter().flat_map(|size| &size.blocks);
-        blocks.chain(&self.spare).for_each(|block| free_block(*block));
+        blocks.for_each(|block| free_block(*block));
+        std::mem::take(&mut self.spare).into_pieces().into_iter().for_each(free_block);
     }
 }
 

@@ -5,6 +5,8 @@
 //!
 //! **Invariant:** memory in a class has just the bytes of that class, and whoever gave it does not use it any more.
 
+use super::spare::Spare;
+
 /// The largest objects whose memory is kept.
 const LARGEST: usize = 1 << 20;
 /// The logarithm of how many classes there are from one power of two to the next.
@@ -15,14 +17,7 @@ const SLACK: usize = 64;
 /// The memory that is kept, by class.
 #[derive(Default)]
 pub(super) struct KeptMemory {
-    classes: Vec<Class>,
-}
-
-#[derive(Default)]
-struct Class {
-    memory: Vec<*mut u8>,
-    /// The least number of these since the last sweep has begun.
-    least: usize,
+    classes: Vec<Spare<*mut u8>>,
 }
 
 /// The class of an object of this size, which is larger than [`SLACK`], and the bytes of the class; `None` if it is too large.
@@ -45,10 +40,7 @@ impl KeptMemory {
     /// Memory for an object of this size, which was rounded.
     pub(super) fn take(&mut self, bytes: usize) -> Option<*mut u8> {
         let (class, _) = class_of(bytes)?;
-        let class = self.classes.get_mut(class)?;
-        let memory = class.memory.pop();
-        class.least = class.least.min(class.memory.len());
-        memory
+        self.classes.get_mut(class)?.take()
     }
 
     /// Keeps the memory of an object of this size; returns whether it does.
@@ -56,24 +48,23 @@ impl KeptMemory {
         let Some((class, of_class)) = class_of(bytes) else { return false };
         debug_assert_eq!(bytes, of_class, "it was rounded");
         if self.classes.len() <= class {
-            self.classes.resize_with(class + 1, Class::default);
+            self.classes.resize_with(class + 1, Spare::default);
         }
-        self.classes[class].memory.push(memory);
+        self.classes[class].keep(memory);
         true
     }
 
     /// Takes out what was not wanted since the last sweep has begun, with a function that gets each piece. A sweep begins.
     pub(super) fn drop_unwanted(&mut self, mut give: impl FnMut(*mut u8)) {
         for class in &mut self.classes {
-            let rest = class.memory.len() - class.least;
-            class.memory.drain(rest..).for_each(&mut give);
-            class.least = class.memory.len();
+            let unwanted = class.begin_sweep();
+            (0..unwanted).filter_map(|_| class.take()).for_each(&mut give);
         }
     }
 
     /// Takes out everything.
     pub(super) fn drop_all(&mut self, give: impl FnMut(*mut u8)) {
-        self.classes.drain(..).flat_map(|class| class.memory).for_each(give);
+        self.classes.drain(..).flat_map(Spare::into_pieces).for_each(give);
     }
 }
 

@@ -17,6 +17,7 @@ mod large;
 mod mark;
 pub mod shape;
 mod shape_life;
+mod spare;
 pub mod string;
 mod string_set;
 pub mod table;
