@@ -177,6 +177,7 @@ pub(crate) mod toy {
         enter_next: core::ptr::null(),
         enter_next_of_cell: core::ptr::null(),
         note: core::ptr::null(),
+        refuse: core::ptr::null(),
         call: |_, _, _, _| unreachable!("nothing is called"),
         set_tail_call: core::ptr::null(),
         begin_tail_call: core::ptr::null(),

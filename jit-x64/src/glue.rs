@@ -20,7 +20,6 @@ use crate::abi::REGISTER_ARGUMENTS;
 use crate::interpreted;
 use azulejo_code::call::{CallCell, Host, MAX_REGISTER_ARGUMENTS, Outcome, Stubs, UnresolvedCall};
 use azulejo_code::exit::{Exited, Records, RegisterDump};
-use azulejo_core::vocab::Trap;
 
 const _: () = assert!(
     REGISTER_ARGUMENTS == 5 && REGISTER_ARGUMENTS <= MAX_REGISTER_ARGUMENTS,
@@ -36,6 +35,7 @@ pub static STUBS: Stubs = Stubs {
     enter_next: next as *const u8,
     enter_next_of_cell: next_of_cell as *const u8,
     note: note_stub as *const u8,
+    refuse: refuse as *const u8,
     call: |cell, context, args, count| {
         // SAFETY: the caller guarantees what the stub relies on.
         unsafe { call(cell, context, args, count) }
@@ -95,7 +95,7 @@ macro_rules! call_with_all {
     };
 }
 
-/// Drops the frame and returns; at this label, it fails with a stack overflow instead.
+/// Drops the frame and returns; at this label, the call is refused instead, by the stub `refuse`.
 macro_rules! drop_frame {
     ($overflow:literal) => {
         concat!(
@@ -105,10 +105,9 @@ macro_rules! drop_frame {
             "ret\n",
             concat!($overflow, ":\n"),
             ".cfi_restore_state\n",
-            "mov edx, {overflow}\n",
             "leave\n",
             ".cfi_def_cfa rsp, 8\n",
-            "ret",
+            "jmp {refuse}",
         )
     };
 }
@@ -154,7 +153,7 @@ pub(crate) unsafe extern "sysv64-unwind" fn unpack() {
         registers = const REGISTER_ARGUMENTS,
         host = const CallCell::HOST,
         lowest = const Host::LOWEST,
-        overflow = const Trap::StackOverflow.code(),
+        refuse = sym refuse,
         entry = const CallCell::ENTRY,
     )
 }
@@ -209,7 +208,7 @@ unsafe extern "sysv64-unwind" fn next() {
         count = const Host::NEXT_COUNT,
         args = const Host::NEXT_ARGS,
         lowest = const Host::LOWEST,
-        overflow = const Trap::StackOverflow.code(),
+        refuse = sym refuse,
         entry = const CallCell::ENTRY,
     )
 }
@@ -237,6 +236,30 @@ unsafe extern "sysv64-unwind" fn note_stub() {
         ".cfi_endproc",
         host = const CallCell::HOST,
         note = const Host::NOTE,
+    )
+}
+
+/// Takes calls for which there is no room on the stack.
+#[unsafe(naked)]
+pub(crate) unsafe extern "sysv64-unwind" fn refuse() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "and rsp, -16",
+        "xchg rdi, rsi",
+        "mov rax, [rdi + {host}]",
+        "call [rax + {refuse}]",
+        "mov rdx, rax",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        host = const CallCell::HOST,
+        refuse = const Host::REFUSE,
     )
 }
 

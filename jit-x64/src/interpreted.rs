@@ -8,12 +8,11 @@
 //! A call that takes the budget below zero, and one with too many arguments, goes to the host.
 
 use crate::abi::REGISTER_ARGUMENTS;
-use crate::glue::{resolve, unpack};
+use crate::glue::{refuse, resolve, unpack};
 use azulejo_code::call::{CallCell, Host, InterpretedStubs, TAIL_CALL};
 use azulejo_code::interpreter::{PLACES, ROOM, WORDS};
 use azulejo_core::ir::interpreted::Record;
 use azulejo_core::ir::status::Left;
-use azulejo_core::vocab::Trap;
 
 /// The stubs.
 pub(crate) const STUBS: InterpretedStubs = InterpretedStubs {
@@ -110,8 +109,7 @@ macro_rules! enter {
             "3:\n",
             ".cfi_restore_state\n",
             drop_frame!(),
-            "\nmov edx, {overflow}\n",
-            "ret",
+            "\njmp {refuse}",
         )
     };
 }
@@ -167,7 +165,7 @@ macro_rules! takes_calls {
                 saved = const SAVED,
                 words = const WORDS,
                 room = const ROOM,
-                overflow = const Trap::StackOverflow.code(),
+                refuse = sym refuse,
                 refused = sym $refused,
             )
         }

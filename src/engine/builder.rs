@@ -568,6 +568,7 @@ impl Builder {
             guards: self.machine.guards(),
             trace: self.backtraces.then(RefCell::default),
             packer: Default::default(),
+            overflow: Default::default(),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
             stack: FrameStacks::new(FrameStack::new(self.stack_slots, self.native_stack)),
             fiber_stacks: StackPool::new(self.fiber_stack),

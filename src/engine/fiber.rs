@@ -309,7 +309,7 @@ impl<B: Bytecode> Engine<B> {
 
     /// Tells compiled code where the stack ends, if calls are active on the current one.
     #[inline(always)]
-    fn tell_lowest(&self) {
+    pub(super) fn tell_lowest(&self) {
         if self.stack.is_in_use() {
             // SAFETY: the reference ends before anybody else borrows the links.
             let links = unsafe { self.links.try_borrow_unguarded() }.expect("nobody changes them meanwhile");

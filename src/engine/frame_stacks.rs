@@ -3,7 +3,7 @@
 //! In: the stack of the code that runs now. Out: frames from it, and the words on all machine stacks, by which the engine finds
 //! out whether discarded code is still in use. At any time one stack is the current one; each fiber has one of its own.
 
-use super::stack::{FrameStack, TakenFrame};
+use super::stack::{FrameStack, Lent, TakenFrame};
 use crate::Error;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -80,6 +80,11 @@ impl FrameStacks {
     #[inline(always)]
     pub(super) fn demand(&self, native_bytes: usize) -> Result<(), Error> {
         self.current().demand(native_bytes)
+    }
+
+    /// See [`FrameStack::lend`].
+    pub(super) fn lend(&self) -> Option<Lent<'_>> {
+        self.current().lend()
     }
 
     /// The lowest address that the machine's stack may reach.

@@ -80,6 +80,11 @@ impl<B: Bytecode> Engine<B> {
         self.shown.as_ref().map_or(0, |list| list.0.load(Relaxed))
     }
 
+    /// The frames that wait for whoever is called now.
+    pub(super) fn waiting(&self) -> Frames<'_> {
+        Frames { newest: self.newest_shown(), call: PhantomData, thread: PhantomData }
+    }
+
     /// Makes this the newest of the frames that are shown, when all that were shown later are gone.
     #[inline(always)]
     pub(super) fn show_again(&self, newest: u64) {

@@ -70,7 +70,7 @@ impl<B: Bytecode> Engine<B> {
         let Some((left, inner)) = frames.split_first() else { return Ok(()) };
         let function = self.running(FunctionId(left.function))?;
         let here = 0u8;
-        let frame = self.stack.enter(function.body().slots(), (&raw const here).addr())?;
+        let frame = self.take_frame(function.body().slots(), (&raw const here).addr(), context)?;
         for &(register, bits) in &left.registers {
             // SAFETY: the frame has this register, and nothing else refers to it yet.
             unsafe { frame.slots().add(register as usize).write(bits) };

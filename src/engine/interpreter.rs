@@ -163,7 +163,7 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<Option<Status>, Error> {
         let Some(interpreter) = self.interpreter_for(function) else { return Ok(None) };
         let Some(record) = self.record(&interpreter, function) else { return Ok(None) };
-        self.stack.demand(interpreter.stack_bytes())?;
+        self.demand(interpreter.stack_bytes(), context)?;
         let body = function.body();
         body.speculation.note_run();
         let top = body.registers().wrapping_add(body.depth(at));

@@ -21,6 +21,7 @@ mod inlined;
 mod inlining;
 mod interpreter;
 mod interrupt;
+mod overflow;
 mod remove;
 mod run;
 mod running;
@@ -159,6 +160,8 @@ pub struct Engine<B: Bytecode> {
     trace: Option<RefCell<backtrace::Failures>>,
     /// Makes a value of arguments that are more than a function takes.
     packer: surplus::Packer<B>,
+    /// Who is told where a call finds no room on the stack.
+    overflow: overflow::Overflow<B>,
 }
 
 impl<B: Bytecode> Default for Engine<B> {

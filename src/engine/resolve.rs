@@ -95,6 +95,12 @@ impl<B: Bytecode> HostFunctions for Answers<B> {
         let engine: &Engine<B> = unsafe { engine(cell) };
         engine.note(cell.function(), at);
     }
+
+    unsafe fn refuse(cell: &CallCell, context: *mut ()) -> u64 {
+        // SAFETY: as above.
+        let engine: &Engine<B> = unsafe { engine(cell) };
+        Trap::from(engine.overflowed(context.cast())).code() as u64
+    }
 }
 
 fn failure(error: &Error) -> Outcome {

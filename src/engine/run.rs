@@ -63,7 +63,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             return engine.run(function, context, args, highest).map_err(Trap::from);
         }
         let caller = 0u8;
-        let frame = engine.stack.enter(body.slots(), (&raw const caller).addr());
+        let frame = engine.take_frame(body.slots(), (&raw const caller).addr(), context);
         let frame = frame.map_err(Trap::from)?;
         let slots = frame.slots();
         // SAFETY: the frame has this many slots, and nothing else refers to it yet.
@@ -223,7 +223,7 @@ impl<B: Bytecode> Engine<B> {
         // In a long chain the failing bytecode is not reported, so that the error does not depend on the tier.
         let is_lost = |error: Error| without_position(is_bad(error));
         if highest > Tier::Interpreter {
-            let entered = self.enter(0)?;
+            let entered = self.enter(0, context)?;
             // SAFETY: the engine is running, and the tail call was made with this context.
             let called = unsafe { Links::call_next(&self.links, context.cast()) };
             let result = called.transpose().map_err(|trap| self.reason(trap, 0));
@@ -240,10 +240,10 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Takes a frame of this many slots. An outermost call also prepares the engine and the thread to run code.
-    fn enter(&self, slots: usize) -> Result<Entered<'_>, Error> {
+    fn enter(&self, slots: usize, context: *mut B::Context) -> Result<Entered<'_>, Error> {
         let is_outermost = !self.stack.is_in_use();
         let caller = 0u8;
-        let frame = self.stack.enter(slots, (&raw const caller).addr())?;
+        let frame = self.take_frame(slots, (&raw const caller).addr(), context)?;
         if is_outermost {
             if self.guards {
                 super::native::prepare_thread();
@@ -285,7 +285,7 @@ impl<B: Bytecode> Engine<B> {
         highest: Tier,
     ) -> Result<End, Error> {
         let (body, given) = (function.body(), args.count());
-        let entered = self.enter(body.slots())?;
+        let entered = self.enter(body.slots(), context)?;
         let frame = &entered.frame;
         // SAFETY: the frame has this many slots, and nothing else refers to it yet.
         let registers = unsafe { std::slice::from_raw_parts_mut(frame.slots(), body.slots()) };
@@ -469,13 +469,13 @@ impl<B: Bytecode> Engine<B> {
     ) -> Result<Option<Status>, Error> {
         Ok(match function.code.best_at(at) {
             Some(TierCode::Optimized(code)) => {
-                self.stack.demand(code.stack_bytes())?;
+                self.demand(code.stack_bytes(), context)?;
                 // SAFETY: the code was compiled from this function, which was verified, for a frame of this size, to
                 // start at this bytecode.
                 Some(unsafe { code.enter(context.cast(), slots, function.body().unit()) })
             }
             Some(TierCode::Baseline(code)) => {
-                self.stack.demand(code.stack_bytes())?;
+                self.demand(code.stack_bytes(), context)?;
                 // SAFETY: as above; control has reached this bytecode, so baseline code has an entry for it.
                 Some(unsafe { code.enter(context.cast(), slots, at) })
             }

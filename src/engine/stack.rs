@@ -25,6 +25,9 @@ const IS_LARGE: usize = 8;
 /// How many bytes of the machine's stack a compiler takes, with a safety margin.
 const TO_COMPILE: usize = if cfg!(debug_assertions) { 192 << 10 } else { 64 << 10 };
 
+/// How many slots frames may have more while the overflow of a stack is handled.
+const SPARE_SLOTS: usize = 1024;
+
 /// How many words after the last frame can be read.
 pub(crate) const MARGIN: usize = 8;
 
@@ -36,10 +39,15 @@ pub(crate) struct FrameStack {
     layout: Option<Layout>,
     /// Whether the system had enough memory.
     has_memory: bool,
-    capacity: usize,
+    /// How many slots frames may have together.
+    capacity: Cell<usize>,
     top: Cell<usize>,
     /// The lowest address that the machine's stack may reach, as set by the outermost call.
     lowest: Cell<usize>,
+    /// How many bytes below that are left at least.
+    room: Cell<usize>,
+    /// Whether the overflow of this stack is being handled.
+    is_handled: Cell<bool>,
     /// The address on the machine's stack at which the outermost call was made.
     outermost: Cell<usize>,
     /// The fiber on whose stack the outermost call was made; null for the thread's own stack.
@@ -55,6 +63,14 @@ pub(crate) struct FrameStack {
 pub(crate) struct TakenFrame<'a> {
     stack: &'a FrameStack,
     first: usize,
+}
+
+/// While this exists, calls may use a part of what is otherwise left of a stack.
+#[derive(Debug)]
+pub(crate) struct Lent<'a> {
+    stack: &'a FrameStack,
+    lowest: usize,
+    capacity: usize,
 }
 
 /// Returns an error if too little of the thread's stack is left to run a compiler.
@@ -83,7 +99,7 @@ impl FrameStack {
     pub(crate) fn new(capacity: usize, native_limit: usize) -> FrameStack {
         // Frames are zeroed when they are taken, so the allocation is not: a large stack costs nothing until it is used.
         // The margin can be read because calls that take arguments from a frame's last slots may read beyond the frame.
-        let wanted = capacity.checked_add(MARGIN).and_then(|all| Layout::array::<u64>(all).ok());
+        let wanted = FrameStack::words(capacity).and_then(|all| Layout::array::<u64>(all).ok());
         let allocated = wanted.and_then(|layout| {
             // SAFETY: the layout is not empty.
             let slots: *mut u64 = unsafe { alloc(layout) }.cast();
@@ -99,15 +115,22 @@ impl FrameStack {
         stack
     }
 
-    /// Frames in memory that belongs to somebody else: as many slots at this address, and [`MARGIN`] more. Only whoever takes frames uses it.
+    /// How many words of memory a stack takes on which frames may have so many slots.
+    pub(crate) fn words(capacity: usize) -> Option<usize> {
+        capacity.checked_add(SPARE_SLOTS + MARGIN)
+    }
+
+    /// Frames in memory that belongs to somebody else: so many [words](Self::words) at this address. Only whoever takes frames uses it.
     pub(crate) fn over(slots: *mut u64, capacity: usize, native_limit: usize) -> FrameStack {
         FrameStack {
             slots,
             layout: None,
             has_memory: true,
-            capacity,
+            capacity: Cell::new(capacity),
             top: Cell::new(0),
             lowest: Cell::new(0),
+            room: Cell::new(0),
+            is_handled: Cell::new(false),
             outermost: Cell::new(0),
             made_on: Cell::new(std::ptr::null()),
             depth: Cell::new(0),
@@ -118,7 +141,7 @@ impl FrameStack {
 
     /// An empty stack of the same size, with memory of its own.
     pub(crate) fn another(&self) -> FrameStack {
-        FrameStack::new(self.capacity, self.native_limit)
+        FrameStack::new(self.capacity.get(), self.native_limit)
     }
 
     /// Takes a frame of zeroed slots; an error if there is no room for it, or too little room on the machine's own stack.
@@ -127,10 +150,10 @@ impl FrameStack {
         if self.depth.get() == 0 {
             self.outermost.set(caller);
             self.made_on.set(running::current());
-            self.lowest.set(self.lowest_from(caller));
+            self.start_from(caller);
         }
         let first = self.top.get();
-        if n_slots > self.capacity - first {
+        if n_slots > self.capacity.get() - first {
             return Err(if self.has_memory { Error::StackOverflow } else { Error::OutOfStackMemory });
         }
         self.demand(0)?;
@@ -180,17 +203,40 @@ impl FrameStack {
         &self.place
     }
 
-    /// The lowest address that the machine's stack may reach if the outermost call is made from this address: the engine's own
+    /// Sets the lowest address that the machine's stack may reach if the outermost call is made from this address: the engine's own
     /// limit applies, and some room is left at the end of the thread's stack. (On a stack that is not the thread's, only the
     /// limit applies.)
-    fn lowest_from(&self, address: usize) -> usize {
+    fn start_from(&self, address: usize) {
         let by_limit = address.saturating_sub(self.native_limit);
-        match running::stack() {
+        let (lowest, room) = match running::stack() {
             Some(stack) if stack.contains(&address) => {
-                by_limit.max(stack.start + (stack.len() / IS_LARGE).clamp(ROOM, MUCH_ROOM))
+                let room = (stack.len() / IS_LARGE).clamp(ROOM, MUCH_ROOM);
+                (by_limit.max(stack.start + room), room)
             }
-            _ => by_limit,
+            _ => (by_limit, ROOM),
+        };
+        self.lowest.set(lowest);
+        self.room.set(room);
+    }
+
+    /// Lends calls half of what is left of the machine's stack, and some slots more, so that somebody can be told that the stack has
+    /// overflowed. `None` if no call is active, or this is lent already.
+    pub(crate) fn lend(&self) -> Option<Lent<'_>> {
+        if !self.is_in_use() || self.is_handled.replace(true) {
+            return None;
         }
+        let lent = Lent { stack: self, lowest: self.lowest.get(), capacity: self.capacity.get() };
+        self.lowest.set(lent.lowest.saturating_sub(self.room.get() / 2));
+        self.capacity.set(lent.capacity + if self.has_memory { SPARE_SLOTS } else { 0 });
+        Some(lent)
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.stack.lowest.set(self.lowest);
+        self.stack.capacity.set(self.capacity);
+        self.stack.is_handled.set(false);
     }
 }
 

@@ -124,7 +124,6 @@ impl FiberStack {
 #[cfg(unix)]
 mod system {
     use super::*;
-    use crate::engine::stack::MARGIN;
     use crate::memory::page_size;
     use libc::{MAP_ANON, MAP_FAILED, MAP_PRIVATE, PROT_NONE, PROT_READ, PROT_WRITE};
 
@@ -155,7 +154,7 @@ mod system {
 
     /// How many bytes of memory frames with this many slots take.
     fn bytes_of_slots(n_slots: usize) -> usize {
-        n_slots.saturating_add(MARGIN).saturating_mul(size_of::<u64>())
+        FrameStack::words(n_slots).unwrap_or(usize::MAX).saturating_mul(size_of::<u64>())
     }
 
     impl Parts {

@@ -38,10 +38,18 @@ macro_rules! engine_functions {
                 // SAFETY: as above.
                 unsafe { H::note(cell, at) }
             }
+            unsafe extern $abi fn refuse<H: $crate::call::HostFunctions>(
+                cell: &$crate::call::CallCell,
+                context: *mut (),
+            ) -> u64 {
+                // SAFETY: as above.
+                unsafe { H::refuse(cell, context) }
+            }
             let [resolve, pack] = [resolve::<H> as *const (), pack::<H> as *const ()];
             let [resume, note] = [resume::<H> as *const (), note::<H> as *const ()];
+            let refuse = refuse::<H> as *const ();
             // SAFETY: these functions have the types by which the stubs call them.
-            unsafe { $crate::call::Callbacks::new(resolve, pack, resume, note) }
+            unsafe { $crate::call::Callbacks::new(resolve, pack, resume, note, refuse) }
         }
 
         pub(crate) unsafe extern $abi fn set_tail_call(

@@ -45,6 +45,13 @@ pub trait HostFunctions {
     ///
     /// As for [`resolve`](Self::resolve).
     unsafe fn note(cell: &CallCell, at: u32);
+
+    /// Refuses a call, because there is no room for it on the stack: returns the code of the trap with which it fails.
+    ///
+    /// # Safety
+    ///
+    /// As for [`resolve`](Self::resolve).
+    unsafe fn refuse(cell: &CallCell, context: *mut ()) -> u64;
 }
 
 /// [`HostFunctions`] as machine code calls them, by a machine's convention.
@@ -55,6 +62,7 @@ pub struct Callbacks {
     pack: *const (),
     resume: *const (),
     note: *const (),
+    refuse: *const (),
 }
 
 impl Callbacks {
@@ -69,8 +77,9 @@ impl Callbacks {
         pack: *const (),
         resume: *const (),
         note: *const (),
+        refuse: *const (),
     ) -> Callbacks {
-        Callbacks { resolve, pack, resume, note }
+        Callbacks { resolve, pack, resume, note, refuse }
     }
 
     /// The address of the callback that runs functions to their end.
@@ -203,6 +212,8 @@ impl Host {
     pub const RESUME: usize = offset_of!(Host, callbacks.resume);
     /// Offset of the callback that notes failures.
     pub const NOTE: usize = offset_of!(Host, callbacks.note);
+    /// Offset of the callback that refuses calls for want of room.
+    pub const REFUSE: usize = offset_of!(Host, callbacks.refuse);
     /// Offset of the stub that calls `note`.
     pub const NOTE_STUB: usize = offset_of!(Host, note_stub);
     /// Offset of the stub that enters the pending tail call's function.
@@ -263,7 +274,8 @@ mod tests {
         const ROUNDS: usize = 20_000;
         // SAFETY: nothing is called.
         let callbacks = unsafe {
-            Callbacks::new(core::ptr::null(), core::ptr::null(), core::ptr::null(), core::ptr::null())
+            let [resolve, pack, resume, note, refuse] = [core::ptr::null(); 5];
+            Callbacks::new(resolve, pack, resume, note, refuse)
         };
         #[allow(clippy::arc_with_non_send_sync, reason = "others have it as a `Remote`")]
         let host = Arc::new(Host::new(&STUBS, callbacks));

@@ -22,6 +22,8 @@ pub struct Stubs {
     pub enter_next_of_cell: *const u8,
     /// Calls the host's `note`, and preserves the trap that the function returns.
     pub note: *const u8,
+    /// Takes calls for which there is no room on the stack, before they have a frame: asks the host's `refuse`, and fails.
+    pub refuse: *const u8,
     /// Makes a call with arguments from memory, which must hold at least as many words as there are argument registers.
     pub call: unsafe fn(&CallCell, *mut (), *const u64, usize) -> Outcome,
     /// The function by which templates announce a tail call: it takes the cell, the context, the arguments' address and their

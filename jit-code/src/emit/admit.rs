@@ -9,7 +9,7 @@ use crate::call::{Accepts, AdapterAdmission, Admission, CallCell, Entries, SLACK
 use crate::emit::Frame;
 use crate::unwind::StackFrame;
 use azulejo_core::target::Reg;
-use azulejo_core::vocab::{Trap, Type};
+use azulejo_core::vocab::Type;
 
 /// The alignment of entries.
 const ALIGNMENT: usize = 16;
@@ -99,8 +99,7 @@ fn start_frame<M: Backend>(cx: &mut M, stack_bytes: usize, is_deep: usize) {
 /// Emits the target of calls that have no room left on the stack; returns its offset.
 fn refuse<M: Backend>(cx: &mut M) -> usize {
     let is_deep = cx.here();
-    cx.set_register(M::REGISTERS.results[1], Trap::StackOverflow.code() as u64);
-    cx.jump_at(Target::Caller);
+    jump_to_stub(cx, M::STUBS.refuse);
     is_deep
 }
 

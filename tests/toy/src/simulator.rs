@@ -21,6 +21,7 @@ use std::mem::MaybeUninit;
 type Resolve = unsafe extern "C-unwind" fn(&mut UnresolvedCall);
 type Resume = unsafe extern "C-unwind" fn(&CallCell, *mut (), *mut u64, RawStatus) -> Outcome;
 type Note = unsafe extern "C-unwind" fn(&CallCell, u32);
+type Refuse = unsafe extern "C-unwind" fn(&CallCell, *mut ()) -> u64;
 
 /// An engine's functions, as the stubs call them. The simulator learns of those that compiled code calls.
 pub(crate) fn callbacks<H: HostFunctions>() -> Callbacks {
@@ -352,6 +353,7 @@ impl Processor {
                     note(&*pointer(cell).cast(), self.get(X0) as u32);
                     Some(self.get(LINK))
                 }
+                Stub::Refuse => Some(self.refuse()),
                 Stub::StoreState => {
                     let file =
                         |values: &[u64]| core::array::from_fn(|at| values.get(at).copied().unwrap_or(0));
@@ -388,8 +390,7 @@ impl Processor {
                 let stack = self.get(SP);
                 let lower = (stack - on_stack * 8) & !15;
                 if lower < self.word_at(host + Host::LOWEST as u64) {
-                    self.set(X1, Trap::StackOverflow.code() as u64);
-                    return self.get(LINK);
+                    return self.refuse();
                 }
                 self.waiting.push([self.get(LINK), stack]);
                 self.set(LINK, Stub::Drop.address().expose_provenance() as u64);
@@ -426,6 +427,24 @@ impl Processor {
             self.set(X0, context);
             self.pass(host, args, count)
         }
+    }
+
+    /// Asks the host to refuse a call, and returns to the caller.
+    ///
+    /// # Safety
+    ///
+    /// The registers must hold a call.
+    unsafe fn refuse(&mut self) -> u64 {
+        let (cell, context) = (self.get(X1), self.get(X0));
+        let pointer = |address: u64| core::ptr::with_exposed_provenance_mut::<()>(address as usize);
+        // SAFETY: the caller guarantees it.
+        let code = unsafe {
+            let host = self.word_at(cell + CallCell::HOST as u64);
+            let refuse: Refuse = core::mem::transmute(self.word_at(host + Host::REFUSE as u64) as usize);
+            refuse(&*pointer(cell).cast(), pointer(context))
+        };
+        self.set(X1, code);
+        self.get(LINK)
     }
 
     /// Passes a call to the host as an [`UnresolvedCall`], and follows the host's answer.

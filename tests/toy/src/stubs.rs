@@ -22,6 +22,8 @@ pub(crate) enum Stub {
     EnterNextOfCell,
     /// Tell the host that a function fails: its cell is in `x2`, the failing bytecode in `x0`.
     Note,
+    /// Ask the host to refuse a call for which there is no room: the callee's cell is in `x1`, the context in `x0`.
+    Refuse,
     /// Store the values of an exit, whose record is in the flag register; the address of the records is in `temp`. Go on behind
     /// the instruction, with the status and the record's first value in the result registers.
     StoreState,
@@ -30,13 +32,14 @@ pub(crate) enum Stub {
 }
 
 impl Stub {
-    const ALL: [Stub; 8] = [
+    const ALL: [Stub; 9] = [
         Stub::Halt,
         Stub::Resolve,
         Stub::Unpack,
         Stub::EnterNext,
         Stub::EnterNextOfCell,
         Stub::Note,
+        Stub::Refuse,
         Stub::StoreState,
         Stub::Drop,
     ];
@@ -71,6 +74,7 @@ pub static STUBS: Stubs = Stubs {
     enter_next: Stub::EnterNext.address(),
     enter_next_of_cell: Stub::EnterNextOfCell.address(),
     note: Stub::Note.address(),
+    refuse: Stub::Refuse.address(),
     call: |cell, context, args, count| {
         // SAFETY: the caller guarantees what the code relies on.
         unsafe { simulator::call(cell, context, args, count) }

@@ -13,6 +13,7 @@ use crate::run::vm::{Prototype, THROWN, Vm};
 use crate::syntax::chunk_id;
 use azulejo::prelude::*;
 use azulejo::{Frame, Frames};
+use std::convert::Infallible;
 use std::rc::Rc;
 
 /// Why calls end.
@@ -122,6 +123,14 @@ impl Vm {
         self.throw(frames, Value::string(text))
     }
 
+    /// Fails because calls nest too deeply. The handler of the innermost `xpcall` sees all of them.
+    pub(crate) fn overflowed(&mut self, frames: &Frames<'_>) -> Trap {
+        match self.fail::<Infallible>(frames, "stack overflow") {
+            Ok(never) => match never {},
+            Err(thrown) => thrown.into(),
+        }
+    }
+
     /// Fails with a message, without a line.
     pub(crate) fn fail_plainly<T>(&mut self, frames: &Frames<'_>, message: impl AsRef<[u8]>) -> Result<T> {
         let message = self.heap.string(message.as_ref());
@@ -208,8 +217,8 @@ impl Vm {
         }
     }
 
-    /// The value of an error that no Lua code has made, in a call from these frames. Nobody knows where the stack overflowed, but which
-    /// call it was.
+    /// The value of an error that no Lua code has made, in a call from these frames. If a handler has used up the stack, nobody knows where,
+    /// but which call it was.
     pub(crate) fn value_of_trap(&mut self, frames: &Frames<'_>, trap: Trap) -> Value {
         if trap != Trap::StackOverflow {
             return self.trap_value(trap);

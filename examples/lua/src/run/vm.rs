@@ -234,6 +234,7 @@ impl Vm {
             let pack = if surplus.is_empty() { vm.no_values } else { vm.heap.pack(surplus) };
             Ok(Value::object(THREAD, pack).0)
         });
+        engine.on_stack_overflow(|vm: &mut Vm, frames| vm.overflowed(&frames));
         let library = LibraryState::default();
         let mut vm = Vm {
             heap,
