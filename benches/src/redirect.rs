@@ -28,6 +28,10 @@ impl HostFunctions for Nothing {
         unreachable!("the function has no exits");
     }
 
+    unsafe fn refuse(_: &CallCell, _: *mut ()) -> u64 {
+        unreachable!("the stack has room");
+    }
+
     unsafe fn note(_: &CallCell, _: u32) {
         unreachable!("the function does not fail");
     }

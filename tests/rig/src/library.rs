@@ -204,6 +204,10 @@ impl HostFunctions for Answers {
         });
     }
 
+    unsafe fn refuse(_: &CallCell, _: *mut ()) -> u64 {
+        Trap::StackOverflow.code() as u64
+    }
+
     unsafe fn resume(cell: &CallCell, context: *mut (), frame: *mut u64, left: RawStatus) -> Outcome {
         // SAFETY: compiled code passes its own frame and context.
         unsafe { resume(cell, context, frame, left) }

@@ -14,7 +14,7 @@ use azulejo_code::status::RawStatus;
 use azulejo_core::ir::template::{Convention, Signature};
 use azulejo_core::target::Reg;
 use azulejo_core::vocab::op::{Key, Kind};
-use azulejo_core::vocab::{Class, Op, OpInfo, Sig, Trap, Type, Vocabulary};
+use azulejo_core::vocab::{Class, Op, OpInfo, Sig, Type, Vocabulary};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 

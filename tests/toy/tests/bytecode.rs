@@ -201,6 +201,9 @@ fn both_tiers_do_what_the_interpreter_does() {
     }
 }
 
+/// With this, the number of the function, and the address of the context, a call without room fails.
+const REFUSED: u64 = 100;
+
 /// A host that answers a call of a function without code with a weighted sum of its arguments.
 struct Nobody;
 
@@ -212,6 +215,10 @@ impl HostFunctions for Nobody {
 
     unsafe fn resume(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
         unreachable!("no code is left")
+    }
+
+    unsafe fn refuse(cell: &CallCell, context: *mut ()) -> u64 {
+        REFUSED + u64::from(cell.function()) + context.addr() as u64
     }
 
     unsafe fn note(_: &CallCell, _: u32) {
@@ -231,6 +238,10 @@ impl HostFunctions for Summing {
 
     unsafe fn resume(_: &CallCell, _: *mut (), _: *mut u64, _: RawStatus) -> Outcome {
         unreachable!("no code is left")
+    }
+
+    unsafe fn refuse(_: &CallCell, _: *mut ()) -> u64 {
+        unreachable!("the stack has room")
     }
 
     unsafe fn note(_: &CallCell, _: u32) {
@@ -283,10 +294,16 @@ fn calls_arrive_by_every_way_in() {
     host.begin(std::ptr::null(), 0);
     for arguments in 0..=REGISTERS {
         // SAFETY: the host outlives the cell.
-        let cell = unsafe { CallCell::new(&raw const host, 0) };
+        let cell = unsafe { CallCell::new(&raw const host, 3) };
         let args: Vec<u64> = (0..arguments as u64).map(|at| at * 1000 + 7).collect();
         // SAFETY: all callees accept any context.
-        let call = |args: &[u64]| unsafe { cell.call(std::ptr::null_mut(), args) };
+        let call = |args: &[u64]| unsafe { cell.call(std::ptr::without_provenance_mut(50), args) };
+        let refused = || {
+            host.begin(std::ptr::null(), usize::MAX);
+            let outcome = call(&args);
+            host.begin(std::ptr::null(), 0);
+            outcome.trap
+        };
         let weigh = |args: &[u64]| args.iter().zip(1..).map(|(bits, factor)| bits * factor).sum::<u64>();
         assert_eq!(call(&args).value, weigh(&args));
         let sum =
@@ -302,6 +319,7 @@ fn calls_arrive_by_every_way_in() {
         unsafe { cell.open_to(for_calls.entry()) };
         let outcome = call(&args);
         assert_eq!((outcome.value, outcome.trap), (expected, 0), "compiled for calls, {arguments}");
+        assert_eq!(refused(), REFUSED + 53, "compiled for calls, {arguments}");
         // A call with another number of arguments takes the fallback, where there is no code.
         let more = [&args[..], &[1]].concat();
         assert_eq!(call(&more).value, weigh(&more));
@@ -315,6 +333,7 @@ fn calls_arrive_by_every_way_in() {
                 cell.open(&adapter);
                 let outcome = call(&args);
                 assert_eq!((outcome.value, outcome.trap), (expected, 0), "{accepts:?} of {code:?}");
+                assert_eq!(refused(), REFUSED + 53, "{accepts:?} of {code:?}");
                 let budget = Cell::new(0);
                 let counted = AdapterTarget { budget: Some(budget.as_ptr().cast_const()), ..to };
                 let adapter = compiler.adapter(&counted).expect("there is room");
