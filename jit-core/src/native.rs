@@ -476,7 +476,7 @@ impl Attempt {
 
 /// The return type of a function that may fail, where a template takes the scalar `K`.
 #[diagnostic::on_unimplemented(
-    message = "the function returns `{Self}`, and `throws` is for functions that return a `Result` of what the template takes",
+    message = "the function returns `{Self}`, and `throws`, or `slow`, is for functions that return a `Result` of what the template takes",
     label = "this is returned",
     note = "the function returns `Result<T, Trap>`, or a `Result` whose error is `Into<Trap>`; `T` stands behind the `(arglist …)`"
 )]

@@ -19,6 +19,10 @@ enum Op {
         b: In<u64>,
     },
     Look,
+    /// Looks on a slow path, if the operand is not small.
+    LookIfLarge {
+        a: In<u64>,
+    },
     /// Writes an output between two looks, and reads an operand behind them.
     LookTwice {
         dst: Out<u64>,
@@ -80,6 +84,7 @@ template! {
     Op::Set    => (copy $k)
     Op::Add    => (add $a $b)
     Op::Look   => (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr)))
+    Op::LookIfLarge => (when (ge $a 100) (slowv (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr)))))
     Op::LookTwice! => (dov
         (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr)))
         (set $dst 40)
@@ -255,6 +260,40 @@ fn loops_show_the_same_in_all_tiers() {
     ];
     let expected: Vec<Vec<Shown>> = (0..20).map(|n| vec![(0, 1, vec![(0, 5), (1, n), (2, 1)])]).collect();
     check(&[code], 5, Ok(25), &expected);
+}
+
+/// Functions that are inlined because they have not looked so far: when they do, control has left them, and their callers wait.
+#[test]
+fn what_was_inlined_looks_when_control_has_left_it() {
+    let inner = vec![Op::LookIfLarge { a: 0.into() }, add(1, 0, 0), give(1)];
+    let middle = vec![set(3, 4), call(1, 0, 0), add(1, 1, 3), give(1)];
+    let outer = vec![
+        set(2, 1),
+        // Here the loop starts.
+        call(3, 1, 1),
+        add(4, 4, 3),
+        add(1, 1, 2),
+        Op::JumpLess { a: 1.into(), k: Imm(103), to: Label(1) },
+        add(0, 0, 4),
+        give(0),
+    ];
+    let sum = |n: u64| (0..n).map(|at| 2 * at + 4).sum::<u64>();
+    let seen = |n: u64| {
+        let registers = vec![(0, 5), (1, n), (2, 1), (4, sum(n))];
+        vec![(0, 0, vec![(0, n)]), (1, 1, vec![(3, 4)]), (2, 1, registers)]
+    };
+    check(&[inner, middle, outer], 5, Ok(5 + sum(103)), &[seen(100), seen(101), seen(102)]);
+}
+
+/// A function in which another is inlined looks behind it, and calls what looks.
+#[test]
+fn a_function_is_shown_at_its_own_bytecodes_whatever_is_inlined_in_it() {
+    let inner = vec![add(1, 0, 0), Op::JumpLess { a: 1.into(), k: Imm(3), to: Label(2) }, give(1)];
+    let looks = vec![Op::Look, give(0)];
+    let outer = vec![set(1, 2), call(2, 0, 1), Op::Look, call(3, 1, 2), add(2, 2, 3), add(2, 2, 0), give(2)];
+    let expected =
+        [vec![(2, 2, vec![(0, 5), (2, 4)])], vec![(1, 0, vec![(0, 4)]), (2, 3, vec![(0, 5), (2, 4)])]];
+    check(&[inner, looks, outer], 5, Ok(13), &expected);
 }
 
 #[test]
