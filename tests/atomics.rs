@@ -357,3 +357,23 @@ fn stores_and_loads_in_one_order_for_all() {
         assert_eq!(missed, None, "{first:?} and {second:?}");
     }
 }
+
+/// Only a sequentially consistent store waits until other threads see it, as an exchange does. Two threads at once may go long without
+/// showing that one does not, so this looks at the code.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_store_in_order_is_an_exchange_and_one_that_releases_is_plain() {
+    let stores =
+        [(Op::StoreInOrder { p: 0.into(), a: 1.into() }, 1), (Op::Publish { p: 0.into(), a: 1.into() }, 0)];
+    for (store, exchanges) in stores {
+        for tier in tiers().filter(|tier| *tier != Tier::Interpreter) {
+            let engine = Engine::<Op>::new();
+            let function =
+                engine.define("store", vec![store, Op::Return { a: 1.into() }], 2).expect("it is right");
+            engine.compile_in(function, tier).expect("it compiles");
+            let text = engine.disassemble(function).expect("it is compiled").to_string();
+            let with_memory = |line: &&str| line.contains("xchg ") && line.contains('[');
+            assert_eq!(text.lines().filter(with_memory).count(), exchanges, "{store:?} in {tier:?}:\n{text}");
+        }
+    }
+}

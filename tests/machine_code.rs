@@ -29,8 +29,6 @@ enum Op {
     AddWord { dst: Out<i64>, a: In<i64>, k: Imm<u16> },
     IsWithin { dst: Out<i64>, a: In<i64>, b: In<i64> },
     Load { dst: Out<i64>, at: In<u64> },
-    StoreInOrder { at: In<u64>, a: In<i64> },
-    StoreRelease { at: In<u64>, a: In<i64> },
     Leave { a: In<i64>, b: In<i64> },
     Report { a: In<i64>, b: In<i64> },
     MultiplyFloats { dst: Out<f64>, a: In<f64>, b: In<f64> },
@@ -71,8 +69,6 @@ template! {
     Op::Load         => unsafe
         (within (any (likely (ult (sub $at (^field 0)) (^field 8))) (ult (sub $at (^field 16)) (^field 24))) 7
             (load $at i64))
-    Op::StoreInOrder => unsafe (atomic_store $at $a i64 seq_cst)
-    Op::StoreRelease => unsafe (atomic_store $at $a i64 release)
     Op::Leave        => (when (unlikely (lt $a $b)) (exit))
     Op::Report       => (when (unlikely (lt $a $b)) (callv report (arglist
         (carg (addr (tc) 40) ptr) (carg (mul (sub $a $b) (const 3 i64)) i64) (carg (const 123456789 i64) i64))))
@@ -422,24 +418,6 @@ fn a_flag_of_several_is_one_or_zero_without_another_test() {
             expected,
             "{a} {b}"
         );
-    }
-}
-
-/// Only a sequentially consistent store waits until other threads see it, as an exchange does; two threads at once would rarely show
-/// that it does not.
-#[test]
-fn a_store_in_order_is_an_exchange_and_one_that_releases_is_plain() {
-    let in_order = || vec![Op::StoreInOrder { at: r(0), a: r(1) }, Op::Return { a: r(1) }];
-    let release = || vec![Op::StoreRelease { at: r(0), a: r(1) }, Op::Return { a: r(1) }];
-    for (what, code, exchanges) in [("in order", in_order(), 1), ("release", release(), 0)] {
-        let optimized = compiled(code.clone(), 2);
-        let is_exchange = |instruction: &&Instruction| {
-            instruction.mnemonic() == Mnemonic::Xchg && touches_memory(instruction)
-        };
-        assert_eq!(optimized.iter().filter(is_exchange).count(), exchanges, "{what}:\n{}", text(&optimized));
-        let baseline = baseline(code, 2);
-        let is_exchange = |line: &&str| line.contains("xchg ") && line.contains("[rax]");
-        assert_eq!(baseline.lines().filter(is_exchange).count(), exchanges, "{what}:\n{baseline}");
     }
 }
 

@@ -19,7 +19,9 @@ const SECONDS: u64 = 60;
 const FIRST_SECONDS: u64 = 6;
 /// The additional time after which the fuzzer counts as hanging.
 const GRACE: Duration = Duration::from_secs(60);
-/// The time after which tests count as hanging, with their build.
+/// The time after which the tests that are made to notice a damage count as hanging. They are built before.
+const MADE_END: Duration = Duration::from_secs(5 * 60);
+/// The time after which all tests count as hanging, with their build.
 const TESTS_END: Duration = Duration::from_secs(30 * 60);
 /// The number of programs to run on the undamaged compiler.
 const PROGRAMS: u64 = 1000;
@@ -217,7 +219,7 @@ impl Bench {
 
     /// Checks, once for each test, that it passes with nothing damaged.
     fn passes(&mut self, test: String) -> Result<(), String> {
-        if !self.passing.contains(&test) && self.failing(&test)?.is_some() {
+        if !self.passing.contains(&test) && self.failing(&test, TESTS_END)?.is_some() {
             return Err(format!("`{test}` fails with nothing damaged"));
         }
         self.passing.insert(test);
@@ -232,7 +234,7 @@ impl Bench {
                 return Ok(by(tests, format!("a test of `{tests}` does not build")));
             }
             let start = Instant::now();
-            if self.failing(tests)?.is_some() {
+            if self.failing(tests, MADE_END)?.is_some() {
                 let seconds = start.elapsed().as_secs_f32();
                 return Ok(by(tests, format!("a test of `{tests}` fails, after {seconds:.1} s")));
             }
@@ -244,16 +246,16 @@ impl Bench {
             if let Some(how) = self.fuzz(&["--seconds", &seconds.to_string()])? {
                 return Ok(Some(Caught { how: after(format!("the fuzzer {how}")), test: None }));
             }
-            if let Some(which) = self.failing(&format!("{packages} --tests"))? {
+            if let Some(which) = self.failing(&format!("{packages} --tests"), TESTS_END)? {
                 return Ok(by(&which, after(format!("a test fails ({which})"))));
             }
         }
         Ok(None)
     }
 
-    /// Runs tests. Returns which one fails, if one does: as cargo names it, so that the list can.
-    fn failing(&self, tests: &str) -> Result<Option<String>, String> {
-        let ended = command::end_within(self.cargo(&format!("test --quiet {tests}")), TESTS_END);
+    /// Runs tests. Returns which one fails or does not end in time, if one does: as cargo names it, so that the list can.
+    fn failing(&self, tests: &str, limit: Duration) -> Result<Option<String>, String> {
+        let ended = command::end_within(self.cargo(&format!("test --quiet {tests}")), limit);
         let ended = ended.map_err(|error| format!("cannot run cargo: {error}"))?;
         let Some(Output { status, stderr, .. }) = ended else { return Ok(Some(tests.to_string())) };
         let said = String::from_utf8_lossy(&stderr);
