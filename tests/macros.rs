@@ -25,6 +25,7 @@ enum Op {
     Choose { dst: Out<i64>, a: In<i64>, b: In<i64> },
     Both { dst: Out<i64>, a: In<i64>, b: In<i64> },
     Divide { dst: Out<i64>, a: In<i64>, b: In<i64> },
+    Apply { dst: Out<i64>, a: In<i64>, b: In<i64> },
     Return { a: In<i64> },
 }
 
@@ -48,6 +49,14 @@ template! {
     // A flag and both arms, each of which is used twice.
     macro ^select_twice (,flag ,a ,b) (add (if ,flag ,a ,b) (mul 10 (if ,flag ,b ,a)))
 
+    // Macros as arguments, which a macro uses in several places, gives to others, and gives marks of its caller.
+    macro ^square (,a ,_b) (mul ,a ,a)
+    macro ^sum (,a ,b) (add ,a ,b)
+    macro ^twice (,f ,a ,b) (,f (,f ,a ,b) (add (,f ,a ,b) 1))
+    macro ^through (,f ,a ,b) (^twice ,f ,a ,b)
+    macro ^store (,value ,to) (dov (set $dst ,value) (branch ,to))
+    macro ^either (,f ,to) (ifv (lt $a $b) (,f (^twice ^sum $a $b) ,to) (,f (^through ^square $a $b) ,to))
+
     Op::Declared  => (let: (($x (add $a 1))) (^plus_hundred $x))
     Op::Operand   => (^plus_hundred $x)
     Op::Nested    => (^plus_two_hundred (^plus_two_hundred $x))
@@ -64,6 +73,7 @@ template! {
     Op::Both      => (^select_twice (all (lt $a $b) (any (zr $a) (gt $b 10))) (add $a 1) (add $b 1))
     // The operator's checks apply to its operands, not to the `$y` that is in scope.
     Op::Divide    => (let: (($y 3)) (div (add $a $y) (sub $b $y)))
+    Op::Apply!    => (dov (when (nz $a) (^either ^store (label end))) (set $dst 5) (mark end))
     Op::Return    => (return $a)
 }
 
@@ -123,4 +133,12 @@ fn checks_of_operators_have_names_of_their_own() {
     check(Op::Divide { dst: r(0), a: r(1), b: r(2) }, (7, 5), 5);
     let trap = Err(Error::Trap { trap: Trap::DivideByZero, at: 0 });
     assert_eq!(run(Op::Divide { dst: r(0), a: r(1), b: r(2) }, (7, 3)), vec![trap; 3]);
+}
+
+#[test]
+fn macros_are_arguments_too() {
+    let apply = Op::Apply { dst: r(0), a: r(1), b: r(2) };
+    check(apply, (3, 4), 7 + 8);
+    check(apply, (3, 2), 81);
+    check(apply, (0, 2), 5);
 }

@@ -53,7 +53,7 @@ impl Checker<'_> {
         let outer = self.n_names();
         let (mut bound, mut replaced) = (Vec::new(), HashMap::new());
         for (param, arg) in std::iter::zip(params, args) {
-            let stands_for_it = match is_computed(arg) && uses(body, param) > 1 {
+            let stands_for_it = match self.is_computed(arg) && uses(body, param) > 1 {
                 true => {
                     let had_effect = std::mem::take(&mut self.has_effect);
                     let once = self.compute_once(name, param, arg, writer, &mut bound)?;
@@ -84,6 +84,21 @@ impl Checker<'_> {
         }
         let (ty, sign, leaves) = (expanded.ty, expanded.sign, expanded.leaves);
         Ok(Typed { kind: Kind::Let(bound, Box::new(expanded)), ty, sign, leaves, is_loose: false, place })
+    }
+
+    /// Whether evaluating an argument takes a computation; names, constants and parts of forms take none, nor does a macro that the macro
+    /// gives arguments to.
+    fn is_computed(&self, arg: &Sexpr) -> bool {
+        let takes_none = |name: &String| self.macros.get(name).is_none_or(|with| with.params.is_empty());
+        let Sexpr::List(items, _) = arg else {
+            return matches!(arg, Sexpr::Macro(name, _) if takes_none(name));
+        };
+        match items.first() {
+            Some(Sexpr::Word(_, word, _)) => {
+                !["label", "arglist", "carg", "mark", "spread"].contains(&word.text.as_str())
+            }
+            head => matches!(head, Some(Sexpr::Macro(..))),
+        }
     }
 
     /// Binds an argument that a macro uses more than once to a name that cannot occur in source. Returns a reference to the name.
@@ -124,17 +139,6 @@ impl Checker<'_> {
         }
         let around: String = self.expanding.iter().rev().map(|name| format!("`^{name}` in ")).collect();
         Error::new(error.place, format!("{} (in {around}`{row}`)", error.message))
-    }
-}
-
-/// Whether evaluating an argument takes a computation; names, constants and parts of forms take none.
-fn is_computed(arg: &Sexpr) -> bool {
-    let Sexpr::List(items, _) = arg else { return matches!(arg, Sexpr::Macro(..)) };
-    match items.first() {
-        Some(Sexpr::Word(_, word, _)) => {
-            !["label", "arglist", "carg", "mark", "spread"].contains(&word.text.as_str())
-        }
-        head => matches!(head, Some(Sexpr::Macro(..))),
     }
 }
 

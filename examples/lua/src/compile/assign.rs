@@ -156,7 +156,12 @@ impl Builder<'_> {
                 self.name(0, name);
             }
             Target::Element { object, name, key } => {
-                self.emit(Op::SetIndex { object: object.into(), key: key.into(), value: from });
+                self.emit(Op::SetIndex {
+                    object: object.into(),
+                    key: key.into(),
+                    value: from,
+                    seen: Site::new(),
+                });
                 self.name(0, name);
             }
         }

@@ -326,7 +326,12 @@ impl Builder<'_> {
         } else {
             let key = self.any(key);
             let value = self.any(value);
-            self.emit(Op::SetIndex { object: table.into(), key: key.into(), value: value.into() });
+            self.emit(Op::SetIndex {
+                object: table.into(),
+                key: key.into(),
+                value: value.into(),
+                seen: Site::new(),
+            });
         }
     }
 
@@ -368,7 +373,10 @@ impl Builder<'_> {
             }
             SuffixKind::Index(key) => self.scratch(|builder| {
                 let key = builder.any(key);
-                builder.emit_at(suffix.line, Op::GetIndex { dst: to, object: from, key: key.into() });
+                builder.emit_at(
+                    suffix.line,
+                    Op::GetIndex { dst: to, object: from, key: key.into(), seen: Site::new() },
+                );
             }),
             SuffixKind::Call(_) | SuffixKind::Method(..) => unreachable!("a call is no field"),
         }

@@ -26,9 +26,12 @@ pub(crate) struct HashPart {
     header: Header,
     /// How many entries were added.
     used: Cell<u32>,
-    /// How many places of the index there are, less one.
-    mask: u32,
+    /// How many places of the index there are, less one: twice the capacity.
+    pub(crate) mask: u32,
 }
+
+// Machine code computes where entries and the index are.
+const _: () = assert!(size_of::<HashPart>() == 16 && size_of::<Entry>() == 16);
 
 /// The smallest part has so many entries.
 const LEAST: u32 = 4;
@@ -232,15 +235,12 @@ impl HashPart {
     }
 }
 
-/// The hash of a key: of a string its own, of all else one of the bits. Of small integers only the upper bits differ, and of addresses the
-/// lower ones: so both halves of the product count.
+/// What hashes are multiplied by.
+pub(crate) const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The hash of a key, by its bits: strings are there once. Of small integers only the upper bits differ, and of addresses the lower ones, so
+/// both halves count.
 #[inline(always)]
 fn hash_of(key: Value) -> u32 {
-    match key.as_string() {
-        Some(string) => string.hash(),
-        None => {
-            let product = u128::from(key.0) * 0x9e37_79b9_7f4a_7c15;
-            (product as u64 ^ (product >> 64) as u64) as u32
-        }
-    }
+    ((key.0 ^ key.0 >> 32).wrapping_mul(FACTOR) >> 32) as u32
 }

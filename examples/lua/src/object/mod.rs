@@ -9,7 +9,7 @@ mod collect;
 mod collect_tests;
 mod finalize;
 pub mod function;
-mod hash;
+pub(crate) mod hash;
 mod header;
 pub mod heap;
 mod kept;

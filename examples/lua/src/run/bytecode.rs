@@ -27,6 +27,14 @@ pub(crate) struct FieldCase {
     pub epoch: u64,
 }
 
+/// Says that a bytecode has found elements that are in no array.
+#[derive(Fields, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct ElementCase {
+    /// One.
+    pub is_elsewhere: u32,
+}
+
 /// What a call knows of a function that it has called: of all closures that are made from the same text, or of a function of the library.
 #[derive(Fields, Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
@@ -149,11 +157,13 @@ pub(crate) enum Op {
         dst: Out<u64>,
         object: In<u64>,
         key: In<u64>,
+        seen: Site<ElementCase, 1>,
     },
     SetIndex {
         object: In<u64>,
         key: In<u64>,
         value: In<u64>,
+        seen: Site<ElementCase, 1>,
     },
     NewTable {
         dst: Out<u64>,

@@ -5,6 +5,7 @@ mod calls;
 pub(crate) mod clocks;
 mod coroutine;
 pub(crate) mod draft;
+pub(crate) mod elements;
 pub(crate) mod error;
 mod fields;
 mod hooks;

@@ -3,6 +3,7 @@
 //! In: the operands of an opcode. Out: what the opcode gives, or an error value in the context.
 
 pub(crate) use super::calls::*;
+pub(crate) use super::elements::{get_element, set_element};
 pub(crate) use super::fields::*;
 pub(crate) use super::hooks::*;
 pub(crate) use super::makers::*;

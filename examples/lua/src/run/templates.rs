@@ -3,13 +3,16 @@
 //! What is not quick is a function of Rust in `slow`. The rows read objects only where a check of their kind has succeeded.
 
 use super::bytecode::{
-    ADDED, ADDED_OR_META, ALLOCATES, CLOSURE as OF_CLOSURE, CallCase, FLOOR, FieldCase, INHERITED, NOWHERE,
-    OWN, OWN_OR_META, Op,
+    ADDED, ADDED_OR_META, ALLOCATES, CLOSURE as OF_CLOSURE, CallCase, ElementCase, FLOOR, FieldCase,
+    INHERITED, NOWHERE, OWN, OWN_OR_META, Op,
 };
+use super::elements::LOOKUP_MASK;
 use super::slow::*;
 use super::vm::Vm;
 use crate::object::function::{Closure, Definition, VarCell};
+use crate::object::hash::{Entry, FACTOR, HashPart};
 use crate::object::heap::{Header, ObjectKind, color};
+use crate::object::string::Str;
 use crate::object::table::Table;
 use crate::object::value::{ABSENT, FALSE, FUNCTION, NIL, STRING, TABLE, THREAD, TRUE, Value};
 use azulejo::prelude::*;
@@ -22,6 +25,13 @@ const ARRAY: usize = offset_of!(Table, array);
 const ARRAY_END: usize = offset_of!(Table, array_end);
 const ARRAY_ROOM: usize = offset_of!(Table, array_room);
 const HASH: usize = offset_of!(Table, hash);
+const HASH_MASK: usize = offset_of!(HashPart, mask);
+/// Behind so many bytes, and the entries, a hash part has its index.
+const HASH_INDEX: usize = size_of::<HashPart>() + size_of::<Entry>() / 2;
+const LOOKUPS: usize = offset_of!(Vm, lookups);
+/// Where a string has its bytes.
+const BYTES: usize = size_of::<Str>();
+const UNDERSCORES: u16 = u16::from_ne_bytes(*b"__");
 const METATABLE: usize = offset_of!(Table, metatable);
 /// Where a table says how many slots it has room for, and a string its length.
 const LEN: usize = offset_of!(Header, len);
@@ -286,17 +296,47 @@ template! {
     Op::GetGlobal! => unsafe (letv: (($globals (box table (^globals)))) (^get $globals ^otherwise))
     Op::SetGlobal => unsafe (letv: (($globals (box table (^globals)))) (^set $globals))
 
+    // The entry at a place of a hash part's index; the part itself if there is none.
+    macro ^entry (,part ,mask ,place) (idx ,part (shl (and (ucast
+        (load headers (addr (idx (idx ,part ,mask 8) (and ,place ,mask) 4) &HASH_INDEX) u32) u64) ,mask) 1) 8)
+    macro ^is_of_key (,part ,entry) (all (ne ,entry ,part) (eq (load headers ,entry u64) $key))
+    // The address of a key's value in a hash part, and in slots; zero if it is not found there quickly.
+    macro ^in_hash (,part) (let: (($mask (ucast (load headers (addr ,part &HASH_MASK) u32) u64))
+            ($place (shr (mul (xor $key (shr $key 32)) &FACTOR) 32)) ($first (^entry ,part $mask $place)))
+        (if (^is_of_key ,part $first) (addr $first 8)
+            (let: (($second (^entry ,part $mask (add $place 1))))
+                (if (^is_of_key ,part $second) (addr $second 8) (const 0 ptr)))))
+    macro ^in_slots (,of) (let: (($shape (load shapes (addr ,of &SHAPE) u64))
+            ($lookup (idx (addr (tc) &LOOKUPS) (and (xor (xor (shr $key 2) (shr $key 10)) (shr $shape 6)) &LOOKUP_MASK) 8)))
+        (if (all (eq (load machine $lookup u64) $shape) (eq (load machine (addr $lookup 8) u64) $key))
+            (idx (load headers (addr ,of &SLOTS) ptr) (load machine (addr $lookup 16) u64) 1)
+            (const 0 ptr)))
+    // Elements that are in no array, where a site has found some: `,there` is a macro of the address.
+    macro ^elsewhere (,of ,there ,way) (cachedv $seen ElementCase (eq (case is_elsewhere) 1)
+        (letv: (($part (load headers (addr ,of &HASH) ptr))
+                ($found (if (nz $part) (if (zr (load headers (addr $part &FLAGS) u16)) (^in_hash $part) (const 0 ptr)) (^in_slots ,of))))
+            (ifv (nz $found) (,there ,of $found ,way) (branch ,way)))
+        (branch ,way))
+    macro ^get_there (,of ,at ,way) (^found (load fields ,at u64) (branch ,way))
+    // What begins like a metamethod is looked at by somebody when it changes.
+    macro ^may_be_metamethod () (all (is string $key) (eq (load headers (addr (unbox string $key) &BYTES) u16) &UNDERSCORES))
+    macro ^set_there (,of ,at ,way) (ifv (^may_be_metamethod) (branch ,way) (dov (store fields ,at $value u64) (^wrote ,of $value)))
     Op::GetIndex! => unsafe (letv: (($object $object) ($key $key)) (dov
-        (asv (($of table $object) ($number number $key))
-            (letv: (($at (ftos_least $number i64)))
-                (ifv (all (eq (stof $at f64) $number) (ult $at (^end $of)))
-                    (^found (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64) (branch (label slowly)))
-                    (branch (label slowly))))
+        (asv (($of table $object)) (dov
+            (asv (($number number $key))
+                (letv: (($at (ftos_least $number i64)))
+                    (ifv (all (eq (stof $at f64) $number) (ult $at (^end $of)))
+                        (^found (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64) (branch (label slowly)))
+                        (branch (label elsewhere))))
+                (branch (label elsewhere)))
+            (branch (label done))
+            (mark elsewhere)
+            (^elsewhere $of ^get_there (label slowly)))
             (branch (label slowly)))
         (branch (label done))
         (mark slowly)
-        (slowv (^unless_method (call throws observes get_index
-            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $object u64) (carg $key u64)) u64) (branch (label method))))
+        (slowv (^unless_method (call throws observes get_element (arglist (carg (tc) ptr)
+            (carg (frames) ptr) (carg $object u64) (carg $key u64) (carg $seen ptr)) u64) (branch (label method))))
         (branch (label done))
         (mark method)
         (^get_method)
@@ -305,24 +345,30 @@ template! {
     // A new element behind the last one, if there is room, and none behind it in the hash part.
     macro ^may_append (,of ,at ,end) (all (eq ,at ,end) (ult ,end (ucast (load headers (addr ,of &ARRAY_ROOM) u32) u64))
         (zr (load headers (addr ,of &HASH) u64)) (ne $value &NIL))
-    Op::SetIndex => unsafe (dov
-        (asv (($of table $object) ($number number $key))
-            (letv: (($at (ftos_least $number i64)) ($end (^end $of)))
-                (ifv (all (eq (stof $at f64) $number) (zr (load headers (addr $of &METATABLE) u64)))
-                    (ifv (ult $at $end) (^put $of $at)
-                        (ifv (^may_append $of $at $end)
-                            (dov (store lengths (addr $of &ARRAY_END) (ucast (add $end 1) u32) u32) (^put $of $at))
-                            (branch (label slowly))))
-                    (branch (label slowly))))
+    Op::SetIndex => unsafe (letv: (($object $object) ($key $key)) (dov
+        (asv (($of table $object)) (ifv (zr (load headers (addr $of &METATABLE) u64)) (dov
+            (asv (($number number $key))
+                (letv: (($at (ftos_least $number i64)) ($end (^end $of)))
+                    (ifv (eq (stof $at f64) $number)
+                        (ifv (ult $at $end) (^put $of $at)
+                            (ifv (^may_append $of $at $end)
+                                (dov (store lengths (addr $of &ARRAY_END) (ucast (add $end 1) u32) u32) (^put $of $at))
+                                (branch (label elsewhere))))
+                        (branch (label elsewhere))))
+                (branch (label elsewhere)))
+            (branch (label done))
+            (mark elsewhere)
+            (^elsewhere $of ^set_there (label slowly)))
+            (branch (label slowly)))
             (branch (label slowly)))
         (branch (label done))
         (mark slowly)
-        (slowv (^unless_setter (call throws observes set_index (arglist (carg (tc) ptr)
-            (carg (frames) ptr) (carg $object u64) (carg $key u64) (carg $value u64)) u64) (branch (label method))))
+        (slowv (^unless_setter (call throws observes set_element (arglist (carg (tc) ptr)
+            (carg (frames) ptr) (carg $object u64) (carg $key u64) (carg $value u64) (carg $seen ptr)) u64) (branch (label method))))
         (branch (label done))
         (mark method)
         (^set_method)
-        (mark done))
+        (mark done)))
     Op::NewTable! => unsafe (dov
         (set $dst (box table (call new_table (arglist (carg (tc) ptr) (carg $slots u32) (carg $elements u32)) ptr)))
         (^collect))

@@ -9,6 +9,7 @@ use crate::object::thread::Thread;
 use crate::object::value::{ABSENT, FUNCTION, NIL, THREAD, Type, USERDATA, Value};
 use crate::run::bytecode::Op;
 use crate::run::clocks::Clocks;
+use crate::run::elements::Lookups;
 use crate::run::error::{Ending, Thrown};
 use crate::run::levels::Activation;
 use crate::run::library_state::LibraryState;
@@ -76,6 +77,8 @@ pub struct Vm {
     pub(crate) operands: [Value; 2],
     /// The function of Rust that runs; null if there is none.
     pub(crate) running: *const Activation,
+    /// In which slots computed names were found last.
+    pub(crate) lookups: Lookups,
     /// How often a site was full that had something to learn.
     pub(crate) n_crowded: u32,
     /// The function `next`.
@@ -254,6 +257,7 @@ impl Vm {
             operands: [Value::NIL; 2],
             running: std::ptr::null(),
             next: None,
+            lookups: Lookups::new(),
             n_crowded: 0,
             each_index: Value::ABSENT,
             package: None,

@@ -35,7 +35,7 @@ print(coroutine.status(coroutine_of))
 local function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end
 local function run() endless(1) end
 print(xpcall(run, function(m) local t = {} for i = 1, 10 do t[i] = i end return m .. table.concat(t) end))
-print(xpcall(run, function(m) return deep(50) .. m end))
+print(xpcall(run, function(m) return deep(10) .. m end))
 print(xpcall(run, function(m) return endless(1) end))
 print(xpcall(run, function(m) error(m, 0) end))
 print(xpcall(run, function(m) return select(2, pcall(error, "other")) .. m end))
