@@ -16,8 +16,8 @@ use std::ops::Range;
 /// optimization, an interpreter takes more than a hundred bytes for each opcode.
 const ROOM: usize = if cfg!(debug_assertions) { 128 << 10 } else { 64 << 10 };
 
-/// How many bytes of a large stack are left, for native functions with large frames.
-const MUCH_ROOM: usize = 256 << 10;
+/// How many bytes of a large stack are left, for native functions with large frames. Whoever is told of an overflow has half of it.
+const MUCH_ROOM: usize = if cfg!(debug_assertions) { 1 << 20 } else { 256 << 10 };
 
 /// Of a stack of `n` bytes, `n / IS_LARGE` are left, but at least `ROOM` and at most `MUCH_ROOM`.
 const IS_LARGE: usize = 8;

@@ -7,6 +7,7 @@
 //! A call has one result in a VM register; those behind it, and how many there are, are in the context. Each return says how many there
 //! are, and who wants one does not look.
 
+use super::elements::ElementCase;
 use super::vm::Vm;
 use azulejo::prelude::*;
 use azulejo::{Regs, RegsMut, Site};
@@ -25,14 +26,6 @@ pub(crate) struct FieldCase {
     pub other: u64,
     /// The heap's epoch in which this is true, if it depends on what metatables say; [`NEVER`] if they say something else.
     pub epoch: u64,
-}
-
-/// Says that a bytecode has found elements that are in no array.
-#[derive(Fields, Clone, Copy, Debug, PartialEq)]
-#[repr(C)]
-pub(crate) struct ElementCase {
-    /// One.
-    pub is_elsewhere: u32,
 }
 
 /// What a call knows of a function that it has called: of all closures that are made from the same text, or of a function of the library.

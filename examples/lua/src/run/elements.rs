@@ -10,11 +10,19 @@
 use crate::object::heap::Gc;
 use crate::object::table::Table;
 use crate::object::value::{NIL, Value};
-use crate::run::bytecode::ElementCase;
 use crate::run::error::Result;
 use crate::run::fields::{get_index, set_index};
 use crate::run::vm::Vm;
+use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
+
+/// Says that a bytecode has found elements that are in no array.
+#[derive(Fields, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct ElementCase {
+    /// One.
+    pub is_elsewhere: u32,
+}
 
 /// How many lookups there are.
 const COUNT: usize = 512;
@@ -54,8 +62,7 @@ fn note(vm: &mut Vm, table: Gc<Table>, key: Value, cases: Cases<'_, ElementCase>
     if table.hash.get().is_none() {
         let shape = table.shape.get();
         let Some(name) = key.as_string() else { return };
-        // What begins like this may be a metamethod: somebody has to look when it changes.
-        let Some(slot) = shape.slot(name).filter(|_| !name.bytes().starts_with(b"__")) else { return };
+        let Some(slot) = shape.slot(name) else { return };
         let at = place(shape.word(), key.0) as usize / (size_of::<Lookup>() / 8);
         vm.lookups.0[at] = Lookup { shape: shape.word(), key: key.0, offset: 8 * u64::from(slot), unused: 0 };
     }

@@ -3,10 +3,10 @@
 //! What is not quick is a function of Rust in `slow`. The rows read objects only where a check of their kind has succeeded.
 
 use super::bytecode::{
-    ADDED, ADDED_OR_META, ALLOCATES, CLOSURE as OF_CLOSURE, CallCase, ElementCase, FLOOR, FieldCase,
-    INHERITED, NOWHERE, OWN, OWN_OR_META, Op,
+    ADDED, ADDED_OR_META, ALLOCATES, CLOSURE as OF_CLOSURE, CallCase, FLOOR, FieldCase, INHERITED, NOWHERE,
+    OWN, OWN_OR_META, Op,
 };
-use super::elements::LOOKUP_MASK;
+use super::elements::{ElementCase, LOOKUP_MASK};
 use super::slow::*;
 use super::vm::Vm;
 use crate::object::function::{Closure, Definition, VarCell};

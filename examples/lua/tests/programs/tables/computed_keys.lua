@@ -74,6 +74,25 @@ for round = 1, 40 do
   if round % 8 == 0 then print(round, get(with, "x"), pcall(with)) end
 end
 
+-- What fields know of a metatable is forgotten when it changes under a computed name, in slots and in a hash part.
+for _, n in ipairs { 0, 600 } do
+  local changing = { __index = { field = "first" }, __newindex = {} }
+  for i = 1, n do changing[strings[i]] = i end
+  local of = setmetatable({}, changing)
+  local function look() return of.field, of.absent end
+  local function store(v) of.stored = v return rawget(of, "stored") end
+  local text = {}
+  for round = 1, 60 do
+    set(changing, "unrelated", round)
+    text[#text + 1] = tostring(look()) .. tostring(select(2, look())) .. tostring(store(round))
+    if round == 20 then set(changing, "__index", { field = "second", absent = "there" }) end
+    if round == 30 then set(changing, "__newindex", nil) end
+    if round == 40 then set(changing, "__index", nil) end
+    if round == 50 then set(changing, "__index", { field = "third" }) end
+  end
+  for round = 19, 59, 1 do print(n, round, text[round]) end
+end
+
 -- Two tables of one shape, of which one gets another: each has its own values.
 local first, second = {}, {}
 for i = 1, 20 do set(first, strings[i], i) set(second, strings[i], -i) end
@@ -84,6 +103,29 @@ set(second, "more", 1)
 for i = 1, 20 do set(second, strings[i], 2 * i) end
 for i = 1, 20 do assert(get(first, strings[i]) == i and get(second, strings[i]) == 2 * i) end
 print(get(first, "more"), get(second, "more"))
+
+-- The same keys in another order.
+local one, other = {}, {}
+for i = 1, 20 do set(one, strings[i], i) set(other, strings[21 - i], i) end
+for round = 1, 30 do
+  for i = 1, 20 do assert(get(one, strings[i]) == i) assert(get(other, strings[i]) == 21 - i) end
+end
+for i = 1, 20 do set(one, strings[i], i + 1) set(other, strings[i], -i) end
+for i = 1, 20 do assert(get(one, strings[i]) == i + 1) assert(get(other, strings[i]) == -i) end
+
+-- One key in many shapes, in various slots.
+local many = {}
+for i = 1, 100 do
+  many[i] = { ["u" .. i] = 0 }
+  for filler = 1, i % 5 do set(many[i], "f" .. filler, -1) end
+  set(many[i], "shared", i)
+end
+for round = 1, 30 do
+  for i = 1, 100 do
+    assert(get(many[i], "shared") == i + round - 1)
+    set(many[i], "shared", i + round)
+  end
+end
 
 -- Tables that are garbage at once, so that others stand where they were.
 local total = 0
