@@ -1,7 +1,8 @@
 //! The hash part of a table: all keys that are neither in the array nor in slots.
 //!
 //! In: keys and values. Out: entries in the order in which they came, and an index that finds them. An entry whose value is `nil` stays
-//! until the part is made anew, so that a traversal may remove what it finds.
+//! until the part is made anew, so that a traversal may remove what it finds. Machine code looks at the first places of the index by itself
+//! (`run/templates.rs`): it knows the layout, and how keys are hashed.
 //!
 //! The part of a weak table may have entries of which the collector knows that their key or value is garbage, before it has removed them
 //! ([`HashPart::set_waiting`]). Until then whoever looks at a value sees `nil` there.
@@ -26,11 +27,11 @@ pub(crate) struct HashPart {
     header: Header,
     /// How many entries were added.
     used: Cell<u32>,
-    /// How many places of the index there are, less one: twice the capacity.
+    /// How many places of the index there are, less one. There are two for each entry.
     pub(crate) mask: u32,
 }
 
-// Machine code computes where entries and the index are.
+// Machine code computes where entries and the index are: number n, from one, stands 16 n bytes behind the start of the part.
 const _: () = assert!(size_of::<HashPart>() == 16 && size_of::<Entry>() == 16);
 
 /// The smallest part has so many entries.
@@ -66,6 +67,9 @@ pub(super) fn is_key_gone(key: Value, garbage: u8) -> bool {
 }
 
 impl HashPart {
+    /// The index begins so many bytes behind the part, and half an entry more for each unit of the mask.
+    pub(crate) const INDEX: usize = size_of::<HashPart>() + size_of::<Entry>() / 2;
+
     /// A part with room for this many entries. `None` if that is more than there can be.
     pub(super) fn new(heap: &mut Heap, room: u32) -> Option<Gc<HashPart>> {
         let capacity = room.max(LEAST).checked_next_power_of_two().filter(|capacity| *capacity < 1 << 29)?;

@@ -1,7 +1,7 @@
 //! Tables.
 //!
 //! In: keys and values. Out: a [`Table`] with three parts. String keys are in slots that the table's [shape](crate::object::shape) knows; keys
-//! from 1 on, as long as more than half of them are there, in an array; all others in a hash part. Machine code reads the first two.
+//! from 1 on, as long as more than half of them are there, in an array; all others in a hash part. Machine code reads all three.
 //!
 //! **Invariants:** no key is in two parts. The array's elements up to its length have values, which may be `nil`. A key of the hash part
 //! is not within the array's length. Minus zero is the key zero, and no key is `nil` or NaN.

@@ -31,15 +31,14 @@ const COUNT: usize = 512;
 pub(crate) const LOOKUP_MASK: u64 = ((COUNT - 1) * (size_of::<Lookup>() / 8)) as u64;
 
 /// Where a key was found in tables of a shape.
-#[derive(Clone, Copy, Default)]
-#[repr(C)]
-struct Lookup {
+#[derive(Fields, Clone, Copy, Default)]
+#[repr(C, align(32))]
+pub(crate) struct Lookup {
     /// The shape; zero if there is none.
-    shape: u64,
-    key: u64,
+    pub shape: u64,
+    pub key: u64,
     /// The offset of the key's slot.
-    offset: u64,
-    unused: u64,
+    pub offset: u64,
 }
 
 /// In which slots names were found last, by shape and key. Each has one place, which is the next one's that has the same.
@@ -52,7 +51,7 @@ impl Lookups {
     }
 }
 
-/// The number of a lookup's first word. Strings are apart by multiples of 16, shapes by more.
+/// The number of a lookup's first word, as the templates compute it. Strings are apart by multiples of 16, shapes by more.
 fn place(shape: u64, key: u64) -> u64 {
     (key >> 2 ^ key >> 10 ^ shape >> 6) & LOOKUP_MASK
 }
@@ -64,7 +63,7 @@ fn note(vm: &mut Vm, table: Gc<Table>, key: Value, cases: Cases<'_, ElementCase>
         let Some(name) = key.as_string() else { return };
         let Some(slot) = shape.slot(name) else { return };
         let at = place(shape.word(), key.0) as usize / (size_of::<Lookup>() / 8);
-        vm.lookups.0[at] = Lookup { shape: shape.word(), key: key.0, offset: 8 * u64::from(slot), unused: 0 };
+        vm.lookups.0[at] = Lookup { shape: shape.word(), key: key.0, offset: 8 * u64::from(slot) };
     }
     cases.add(ElementCase { is_elsewhere: 1 });
 }
@@ -101,9 +100,10 @@ pub(crate) fn set_element(
 ) -> Result<u64> {
     let table = Value(object).as_table().filter(|table| table.metatable().is_none());
     if let Some(table) = table
-        && !table.get(Value(key)).is_nil()
+        && vm.heap.replace(table, Value(key), Value(value))
     {
         note(vm, table, Value(key), cases);
+        return Ok(NIL);
     }
     set_index(vm, frames, object, key, value)
 }

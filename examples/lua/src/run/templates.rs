@@ -6,7 +6,7 @@ use super::bytecode::{
     ADDED, ADDED_OR_META, ALLOCATES, CLOSURE as OF_CLOSURE, CallCase, FLOOR, FieldCase, INHERITED, NOWHERE,
     OWN, OWN_OR_META, Op,
 };
-use super::elements::{ElementCase, LOOKUP_MASK};
+use super::elements::{ElementCase, LOOKUP_MASK, Lookup};
 use super::slow::*;
 use super::vm::Vm;
 use crate::object::function::{Closure, Definition, VarCell};
@@ -26,8 +26,8 @@ const ARRAY_END: usize = offset_of!(Table, array_end);
 const ARRAY_ROOM: usize = offset_of!(Table, array_room);
 const HASH: usize = offset_of!(Table, hash);
 const HASH_MASK: usize = offset_of!(HashPart, mask);
-/// Behind so many bytes, and the entries, a hash part has its index.
-const HASH_INDEX: usize = size_of::<HashPart>() + size_of::<Entry>() / 2;
+const HASH_INDEX: usize = HashPart::INDEX;
+const ENTRY_VALUE: usize = offset_of!(Entry, value);
 const LOOKUPS: usize = offset_of!(Vm, lookups);
 /// Where a string has its bytes.
 const BYTES: usize = size_of::<Str>();
@@ -303,13 +303,13 @@ template! {
     // The address of a key's value in a hash part, and in slots; zero if it is not found there quickly.
     macro ^in_hash (,part) (let: (($mask (ucast (load headers (addr ,part &HASH_MASK) u32) u64))
             ($place (shr (mul (xor $key (shr $key 32)) &FACTOR) 32)) ($first (^entry ,part $mask $place)))
-        (if (^is_of_key ,part $first) (addr $first 8)
+        (if (^is_of_key ,part $first) (addr $first &ENTRY_VALUE)
             (let: (($second (^entry ,part $mask (add $place 1))))
-                (if (^is_of_key ,part $second) (addr $second 8) (const 0 ptr)))))
+                (if (^is_of_key ,part $second) (addr $second &ENTRY_VALUE) (const 0 ptr)))))
     macro ^in_slots (,of) (let: (($shape (load shapes (addr ,of &SHAPE) u64))
             ($lookup (idx (addr (tc) &LOOKUPS) (and (xor (xor (shr $key 2) (shr $key 10)) (shr $shape 6)) &LOOKUP_MASK) 8)))
-        (if (all (eq (load machine $lookup u64) $shape) (eq (load machine (addr $lookup 8) u64) $key))
-            (idx (load headers (addr ,of &SLOTS) ptr) (load machine (addr $lookup 16) u64) 1)
+        (if (all (eq (load machine $lookup (&field Lookup, shape)) $shape) (eq (load machine $lookup (&field Lookup, key)) $key))
+            (idx (load headers (addr ,of &SLOTS) ptr) (load machine $lookup (&field Lookup, offset)) 1)
             (const 0 ptr)))
     // Elements that are in no array, where a site has found some: `,there` is a macro of the address.
     macro ^elsewhere (,of ,there ,way) (cachedv $seen ElementCase (eq (case is_elsewhere) 1)
@@ -345,7 +345,7 @@ template! {
     // A new element behind the last one, if there is room, and none behind it in the hash part.
     macro ^may_append (,of ,at ,end) (all (eq ,at ,end) (ult ,end (ucast (load headers (addr ,of &ARRAY_ROOM) u32) u64))
         (zr (load headers (addr ,of &HASH) u64)) (ne $value &NIL))
-    Op::SetIndex => unsafe (letv: (($object $object) ($key $key)) (dov
+    Op::SetIndex => unsafe (dov
         (asv (($of table $object)) (ifv (zr (load headers (addr $of &METATABLE) u64)) (dov
             (asv (($number number $key))
                 (letv: (($at (ftos_least $number i64)) ($end (^end $of)))
@@ -368,7 +368,7 @@ template! {
         (branch (label done))
         (mark method)
         (^set_method)
-        (mark done)))
+        (mark done))
     Op::NewTable! => unsafe (dov
         (set $dst (box table (call new_table (arglist (carg (tc) ptr) (carg $slots u32) (carg $elements u32)) ptr)))
         (^collect))
