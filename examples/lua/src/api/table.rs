@@ -3,7 +3,7 @@
 use super::handle::{Handle, Lua};
 use super::{FromLua, IntoLua, LuaError, LuaResult, LuaValue};
 use crate::object::heap::Gc;
-use crate::object::table::{Room, Table};
+use crate::object::table::{Position, Room, Table};
 use crate::object::value::Value;
 use std::marker::PhantomData;
 
@@ -97,7 +97,7 @@ impl LuaTable {
 
     /// All keys and values of the table itself. Values may be set meanwhile, but no keys added.
     pub fn pairs<K: FromLua, V: FromLua>(&self) -> Pairs<K, V> {
-        Pairs { table: self.clone(), position: 0, types: PhantomData }
+        Pairs { table: self.clone(), position: Position::START, types: PhantomData }
     }
 }
 
@@ -105,7 +105,7 @@ impl LuaTable {
 #[derive(Debug)]
 pub struct Pairs<K, V> {
     table: LuaTable,
-    position: usize,
+    position: Position,
     types: PhantomData<(K, V)>,
 }
 
@@ -113,8 +113,8 @@ impl<K: FromLua, V: FromLua> Iterator for Pairs<K, V> {
     type Item = LuaResult<(K, V)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (position, key, value) = self.table.table().from_position(self.position)?;
-        self.position = position + 1;
+        let (position, key, value) = self.table.table().behind(self.position)?;
+        self.position = position;
         let lua = &self.table.0.lua;
         let (key, value): (LuaValue, LuaValue) = (lua.value(key), lua.value(value));
         Some(K::from_lua(key, lua).and_then(|key| Ok((key, V::from_lua(value, lua)?))))

@@ -39,14 +39,24 @@ impl Builder<'_> {
                 return self.take_varargs(first + at, count - at);
             } else if is_last && value.is_multiple() && count > at + 1 {
                 self.put(first + at, value);
-                self.emit(Op::TakeResults { results: RegsMut { first: first + at, count: count - at } });
-                return;
+                return self.take_results(first + at, count - at);
             } else {
                 self.put(first + at, value);
             }
         }
         let given = (values.len() as u32).min(count);
         self.nils(first + given, count - given);
+    }
+
+    /// Puts as many results of the last call as are wanted into registers in a row, in which the first one is.
+    pub(super) fn take_results(&mut self, first: u32, count: u32) {
+        let (a, b, c) = (first.into(), (first + 1).into(), first + 2);
+        match count {
+            0 | 1 => {}
+            2 => drop(self.emit(Op::TakeTwo { a, b })),
+            3 => drop(self.emit(Op::TakeThree { a, b, c: c.into() })),
+            _ => drop(self.emit(Op::TakeResults { results: RegsMut { first, count } })),
+        }
     }
 
     /// `local function f() … end`

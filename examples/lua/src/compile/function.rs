@@ -269,6 +269,7 @@ fn set_target(op: &mut Op, target: Label) {
         | Op::JumpIfGreaterEqualConst { to, .. }
         | Op::JumpIfNotGreaterEqualConst { to, .. }
         | Op::ForPrepare { end: to, .. }
+        | Op::ForEachPair { end: to, .. }
         | Op::ForEachIndex { to, .. }
         | Op::ForEach { to, .. } => *to = target,
         other => unreachable!("{other:?} is no jump"),

@@ -53,7 +53,6 @@ impl Builder<'_> {
                 | Op::Call { .. }
                 | Op::CallWithResults { .. }
                 | Op::CallWithVarargs { .. }
-                | Op::ForEach { .. }
                 | Op::NewTable { .. }
                 | Op::NewClosure { .. }
                 | Op::Concat { .. }

@@ -8,7 +8,7 @@ use crate::run::bytecode::Op;
 use crate::run::draft::ITERATOR;
 use crate::run::slow::{INITIAL, LIMIT, STEP};
 use crate::syntax::ast::{Block, Expr, GenericFor, LocalId, NumericFor, Statement, StatementKind};
-use azulejo::{Imm, Label, Regs, RegsMut};
+use azulejo::{Imm, Label, Regs, Site};
 use std::rc::Rc;
 
 impl Builder<'_> {
@@ -178,10 +178,18 @@ impl Builder<'_> {
         let GenericFor { variables, values, line, body } = parts;
         let control = self.take(3);
         let count = variables.len() as u32;
-        // Results are written by address: the collector takes what was there before for alive.
-        self.nils(control + 1, 2 + count);
         self.put_all(control, 3, values);
-        let first = self.take(count);
+        // Keys and values are all that `pairs` gives. If nobody wants the values, they are there all the same.
+        let may_be_pairs = count <= 2;
+        let position = may_be_pairs.then(|| self.take(1));
+        let first = self.take(if may_be_pairs { 2 } else { count });
+        if let Some(position) = position {
+            self.constant(position, Value(0));
+        }
+        if count > 3 {
+            // Results are written by address: the collector takes what was there before for alive.
+            self.nils(first + 1, count - 1);
+        }
         let to_next = self.jump_later();
         let top = self.here();
         self.note_hidden(["(for generator)", "(for state)", "(for control)"], control);
@@ -195,21 +203,24 @@ impl Builder<'_> {
             });
         });
         self.land([to_next]);
+        let (function, state, to) = (control.into(), (control + 1).into(), top);
+        let control = control + 2;
         if count == 2 {
-            let [function, state] = [control, control + 1].map(Into::into);
-            let (control, index, value) = ((control + 2).into(), first.into(), (first + 1).into());
-            self.emit_at(*line, Op::ForEachIndex { function, state, control, index, value, to: top });
+            let (control, index, value) = (control.into(), first.into(), (first + 1).into());
+            self.emit_at(*line, Op::ForEachIndex { function, state, control, index, value, to });
         }
-        self.emit_at(
-            *line,
-            Op::ForEach {
-                control: RegsMut { first: control, count: 3 },
-                variables: RegsMut { first, count },
-                to: top,
-            },
-        );
+        let ended = position.map(|position| {
+            let (control, position) = (control.into(), position.into());
+            let (key, value, end) = (first.into(), (first + 1).into(), Label(u32::MAX));
+            let op = Op::ForEachPair { function, state, control, position, key, value, to, end };
+            self.emit_at(*line, op)
+        });
+        let (dst, a, b) = (first.into(), state, control.into());
+        self.emit_at(*line, Op::Call2 { dst, function, a, b, cache: Site::new() });
         self.name(ITERATOR, Some((NameKind::Local, Rc::from(&b"(for generator)"[..]))));
-        self.land(breaks);
+        self.take_results(first, count);
+        self.emit_at(*line, Op::ForEach { first: first.into(), control: control.into(), to });
+        self.land(breaks.into_iter().chain(ended));
     }
 
     fn give(&mut self, values: &[Expr]) {
@@ -223,6 +234,16 @@ impl Builder<'_> {
                 let a = self.any(value);
                 self.keep_all();
                 self.emit(Op::Return { a: a.into() });
+            }
+            [a, b] if !b.is_multiple() => {
+                let [a, b] = [a, b].map(|value| self.any(value).into());
+                self.keep_all();
+                self.emit(Op::ReturnTwo { a, b });
+            }
+            [a, b, c] if !c.is_multiple() => {
+                let [a, b, c] = [a, b, c].map(|value| self.any(value).into());
+                self.keep_all();
+                self.emit(Op::ReturnThree { a, b, c });
             }
             values => {
                 let first = self.free;

@@ -46,6 +46,8 @@ impl Builder<'_> {
             op,
             Op::Return0
                 | Op::Return { .. }
+                | Op::ReturnTwo { .. }
+                | Op::ReturnThree { .. }
                 | Op::ReturnMany { .. }
                 | Op::ReturnResults { .. }
                 | Op::ReturnVarargs { .. }

@@ -141,7 +141,7 @@ impl<'a> Arguments<'a> {
     /// Calls a value; returns the first result. The collector may work meanwhile.
     pub(crate) fn call(&self, vm: &mut Vm, callee: Value, arguments: &[Value]) -> Result<Value> {
         let result = vm.call_value(self.frames, callee, arguments)?;
-        Ok(if vm.n_results == 0 { Value::NIL } else { result })
+        Ok(if vm.results.count == 0 { Value::NIL } else { result })
     }
 
     /// An error of the function.

@@ -279,14 +279,10 @@ fn ipairs(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 
 fn pairs(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     table(vm, frames, args, 0)?;
-    let next = match vm.next {
-        Some(next) => next,
-        None => {
-            let function = vm.native_function("next", next, &[]);
-            *vm.next.insert(function)
-        }
-    };
-    Ok(vm.give(&[next, args[0], Value::NIL]))
+    if vm.next == Value::ABSENT {
+        vm.next = vm.native_function("next", next, &[]);
+    }
+    Ok(vm.give(&[vm.next, args[0], Value::NIL]))
 }
 
 fn next(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
@@ -374,11 +370,8 @@ fn unpack(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     if last.checked_sub(first).is_none_or(|count| count >= MOST) {
         return vm.fail(frames, "too many results to unpack");
     }
-    let behind = (last - first) as u32;
-    vm.n_results = 1 + behind;
-    vm.results.clear();
-    vm.results.extend((0..behind).map(|at| of.get_integer(first + 1 + at as i64)));
-    Ok(of.get_integer(first))
+    let rest = (0..(last - first) as u32).map(|at| of.get_integer(first + 1 + i64::from(at)));
+    Ok(vm.results.give_first(of.get_integer(first), rest))
 }
 
 fn tostring(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
@@ -394,8 +387,8 @@ impl Vm {
             let method = meta.get_string(key);
             if !method.is_nil() {
                 let first = self.call_value(frames, method, &[value])?;
-                let has_one = self.n_results > 0;
-                self.n_results = 1;
+                let has_one = self.results.count > 0;
+                self.results.count = 1;
                 return Ok(if has_one { first } else { Value::NIL });
             }
         }
@@ -447,7 +440,7 @@ fn print_one(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let text = vm.call_value(frames, converter, &[value])?;
-    let text = match vm.n_results {
+    let text = match vm.results.count {
         0 => None,
         _ => super::as_text(vm, text),
     };
@@ -465,7 +458,7 @@ fn print_one(
 fn loaded(vm: &mut Vm, source: &[u8], chunk: &[u8]) -> Value {
     match vm.load(source, chunk) {
         Ok(closure) => {
-            vm.n_results = 1;
+            vm.results.count = 1;
             Value::object(FUNCTION, closure)
         }
         Err(error) => {
@@ -501,7 +494,7 @@ fn load(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
             Err(Thrown::Ended) => return Err(Thrown::Ended),
         };
         match piece.as_string() {
-            _ if piece.is_nil() || vm.n_results == 0 => break,
+            _ if piece.is_nil() || vm.results.count == 0 => break,
             Some(text) if text.is_empty() => break,
             Some(text) => source.extend_from_slice(text.bytes()),
             None if piece.is_number() => {
@@ -565,7 +558,7 @@ pub(super) fn loaded_file(vm: &mut Vm, path: Option<&[u8]>) -> Value {
 fn dofile(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let function = loadfile(vm, frames, args)?;
     if function.is_nil() {
-        let message = vm.results[0];
+        let message = vm.results.behind()[0];
         return vm.throw(frames, message);
     }
     vm.call_value(frames, function, &[])

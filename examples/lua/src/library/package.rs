@@ -85,13 +85,13 @@ fn require(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let name = Value::string(name);
     vm.heap.set(modules, name, sentinel).or_else(|error| vm.fail(frames, error.message()))?;
     let first = vm.call_value(frames, loader, &[name])?;
-    let result = if vm.n_results == 0 { Value::NIL } else { first };
+    let result = if vm.results.count == 0 { Value::NIL } else { first };
     if !result.is_nil() {
         vm.heap.set(modules, name, result).or_else(|error| vm.fail(frames, error.message()))?;
     } else if modules.get(name) == sentinel {
         vm.heap.set(modules, name, Value::TRUE).or_else(|error| vm.fail(frames, error.message()))?;
     }
-    vm.n_results = 1;
+    vm.results.count = 1;
     Ok(modules.get(name))
 }
 
@@ -110,7 +110,7 @@ fn find(vm: &mut Vm, frames: &Frames<'_>, name: &[u8]) -> Result<Value> {
         let key = Value::string(vm.heap.string(name));
         let first = vm.call_value(frames, loader, &[key])?;
         match first.as_string() {
-            _ if vm.n_results == 0 => {}
+            _ if vm.results.count == 0 => {}
             _ if first.type_of() == Type::Function => return Ok(first),
             Some(text) => message.extend_from_slice(text.bytes()),
             None => {}
@@ -173,7 +173,8 @@ fn find_file(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> 
         Ok(file) => {
             let function = loaded_file(vm, Some(&file));
             if function.is_nil() {
-                let reason = vm.results[0].as_string().map(|text| text.bytes().to_vec()).unwrap_or_default();
+                let reason =
+                    vm.results.behind()[0].as_string().map(|text| text.bytes().to_vec()).unwrap_or_default();
                 return fail_loading(vm, frames, name.bytes(), &file, &reason);
             }
             Ok(function)

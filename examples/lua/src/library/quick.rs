@@ -35,7 +35,7 @@ macro_rules! quick {
             }
             match compute(vm $(, $argument)*) {
                 Some(result) => {
-                    vm.n_results = 1;
+                    vm.results.count = 1;
                     result
                 }
                 None => Value::ABSENT,
@@ -140,7 +140,7 @@ extern "C" fn insert(vm: &mut Vm, table: Value, value: Value) -> Value {
     if vm.heap.set_integer(table, end, value).is_err() {
         return Value::ABSENT;
     }
-    vm.n_results = 0;
+    vm.results.count = 0;
     Value::NIL
 }
 

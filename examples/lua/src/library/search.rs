@@ -114,23 +114,24 @@ fn first_match(
     with_place: bool,
 ) -> Matched<Option<(Value, usize)>> {
     vm.begin_search();
-    let Vm { heap, library, results, n_results, .. } = vm;
+    let Vm { heap, library, results, .. } = vm;
     let Some(found) = library.matcher.find(pattern, subject, start)? else { return Ok(None) };
-    results.clear();
-    let first = if with_place {
-        results.push(Value::number(found.end() as f64));
-        for number in 0..found.n_captures() {
-            results.push(value_of(heap, found.capture(number, subject)?));
-        }
-        Value::number(found.start() as f64 + 1.0)
-    } else {
-        let first = value_of(heap, found.capture(0, subject)?);
-        for number in 1..found.n_captures() {
-            results.push(value_of(heap, found.capture(number, subject)?));
-        }
-        first
+    // The results before the captures.
+    let places = [found.start() as f64 + 1.0, found.end() as f64].map(Value::number);
+    let (places, n_captures) =
+        if with_place { (&places[..], found.n_captures()) } else { (&[][..], found.n_values()) };
+    let behind = places.len() + n_captures - 1;
+    let (mut first, to) = (Value::NIL, results.room(behind));
+    let mut put = |at: usize, value: Value| match at {
+        0 => first = value,
+        // SAFETY: there is room for so many.
+        _ => unsafe { to.add(at - 1).write(value) },
     };
-    *n_results = 1 + results.len() as u32;
+    places.iter().enumerate().for_each(|(at, place)| put(at, *place));
+    for number in 0..n_captures {
+        put(places.len() + number, value_of(heap, found.capture(number, subject)?));
+    }
+    results.count = 1 + behind as u32;
     Ok(Some((first, found.resume())))
 }
 

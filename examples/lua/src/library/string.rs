@@ -71,11 +71,8 @@ fn byte(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
         return args.fail(vm, "stack overflow (string slice too long)");
     }
     let Some((first, rest)) = text.bytes()[range].split_first() else { return Ok(vm.give(&[])) };
-    // Mostly there are few: one after the other is quicker than to prepare for many.
-    vm.results.clear();
-    rest.iter().for_each(|byte| vm.results.push(Value::number(f64::from(*byte))));
-    vm.n_results = 1 + rest.len() as u32;
-    Ok(Value::number(f64::from(*first)))
+    let number = |byte: &u8| Value::number(f64::from(*byte));
+    Ok(vm.results.give_first(number(first), rest.iter().map(number)))
 }
 
 fn char(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {

@@ -3,7 +3,7 @@
 use super::{Arguments, Natives, new_string, register, rooted, sort};
 use crate::number;
 use crate::object::heap::Gc;
-use crate::object::table::Table;
+use crate::object::table::{Position, Table};
 use crate::object::value::Value;
 use crate::run::error::Result;
 use crate::run::vm::Vm;
@@ -153,10 +153,10 @@ fn setn(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
 
 fn maxn(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let table = Arguments::new(frames, values).table(vm, 1)?;
-    let (mut greatest, mut at) = (0.0, 0);
-    while let Some((place, key, _)) = table.from_position(at) {
+    let (mut greatest, mut at) = (0.0, Position::START);
+    while let Some((position, key, _)) = table.behind(at) {
         greatest = key.as_number().filter(|number| *number > greatest).unwrap_or(greatest);
-        at = place + 1;
+        at = position;
     }
     Ok(Value::number(greatest))
 }

@@ -26,7 +26,7 @@ pub(crate) struct HashPart {
     /// Its length is the capacity: a power of two.
     header: Header,
     /// How many entries were added.
-    used: Cell<u32>,
+    pub(crate) used: Cell<u32>,
     /// How many places of the index there are, less one. There are two for each entry.
     pub(crate) mask: u32,
 }

@@ -7,7 +7,7 @@
 //! is not within the array's length. Minus zero is the key zero, and no key is `nil` or NaN.
 
 pub(crate) use super::hash::HashPart;
-pub use super::traverse::NoSuchKey;
+pub use super::traverse::{NoSuchKey, Position};
 
 use crate::object::heap::{Gc, Header, Heap, ObjectKind};
 use crate::object::shape::{Meta, ShapeRef};

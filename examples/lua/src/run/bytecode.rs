@@ -428,11 +428,22 @@ pub(crate) enum Op {
         value: Out<u64>,
         to: Label,
     },
-    /// One iteration of a loop by an iterator: its function, its state, and what controls it. Goes on if the first variable is not
-    /// nil.
+    /// One iteration of a loop by `pairs`, if it is one: the position behind which it goes on is in a register. At the end `key` is nil.
+    /// Otherwise this does nothing, and a call of the function follows.
+    ForEachPair {
+        function: In<u64>,
+        state: In<u64>,
+        control: InOut<u64>,
+        position: InOut<u64>,
+        key: Out<u64>,
+        value: Out<u64>,
+        to: Label,
+        end: Label,
+    },
+    /// Goes on with a loop by an iterator if the first variable is not nil: it controls the loop from now on.
     ForEach {
-        control: RegsMut,
-        variables: RegsMut,
+        first: In<u64>,
+        control: Out<u64>,
         to: Label,
     },
     Call0 {
@@ -521,6 +532,16 @@ pub(crate) enum Op {
     TakeResults {
         results: RegsMut,
     },
+    /// Likewise of two results, and of three.
+    TakeTwo {
+        a: InOut<u64>,
+        b: Out<u64>,
+    },
+    TakeThree {
+        a: InOut<u64>,
+        b: Out<u64>,
+        c: Out<u64>,
+    },
     /// Lets the collector work: a call of a vararg function has made a pack.
     Collect,
     /// The table of the arguments behind the parameters.
@@ -544,6 +565,15 @@ pub(crate) enum Op {
     Return0,
     Return {
         a: In<u64>,
+    },
+    ReturnTwo {
+        a: In<u64>,
+        b: In<u64>,
+    },
+    ReturnThree {
+        a: In<u64>,
+        b: In<u64>,
+        c: In<u64>,
     },
     ReturnMany {
         values: Regs,

@@ -4,11 +4,12 @@ use super::slow::values;
 use crate::library::base;
 use crate::object::function::{Closure, Native, Quick, copy_values};
 use crate::object::heap::{Gc, Header, ObjectKind};
+use crate::object::table::Position;
 use crate::object::value::{ABSENT, FUNCTION, Value};
 use crate::run::bytecode::{CLOSURE, CallCase};
 use crate::run::draft::CALLEE;
 use crate::run::error::{Attempt, Result};
-use crate::run::vm::{Failure, THROWN, Vm, add_few, pack_of, put_in_front};
+use crate::run::vm::{Failure, THROWN, Vm, add_few, pack_of};
 use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
 use std::mem::MaybeUninit;
@@ -72,7 +73,7 @@ impl Vm {
     fn call_native(&mut self, frames: &Frames<'_>, native: Gc<Native>, arguments: &[Value]) -> Result<Value> {
         // SAFETY: natives are made of such functions.
         let function: NativeFunction = unsafe { std::mem::transmute(native.function as usize) };
-        self.n_results = 1;
+        self.results.count = 1;
         self.activated(native, frames, arguments, |vm| function(vm, frames, arguments))
     }
 
@@ -259,7 +260,7 @@ impl ArgumentCopy {
 /// So many values must be there.
 pub(crate) unsafe fn put_varargs_behind(vm: &mut Vm, from: *const u64, count: u64, pack: u64) -> u64 {
     // SAFETY: the template passes a run of registers.
-    vm.give_both(unsafe { values(from, count) }, pack_of(pack).plain_values()).0
+    vm.results.give_both(unsafe { values(from, count) }, pack_of(pack).plain_values()).0
 }
 
 /// # Safety
@@ -279,11 +280,11 @@ pub(crate) unsafe fn take_varargs(to: *mut u64, count: u64, pack: u64) {
 ///
 /// So many values must be there.
 pub(crate) unsafe fn take_results(vm: &mut Vm, to: *mut u64, count: u64) {
-    let there = vm.n_results as usize;
+    let there = vm.results.count as usize;
     for at in 0..count as usize {
         let value = match at {
             0 if there > 0 => continue,
-            at if at < there => vm.results[at - 1],
+            at if at < there => vm.results.behind()[at - 1],
             _ => Value::NIL,
         };
         // SAFETY: the template passes a run of registers.
@@ -304,40 +305,16 @@ pub(crate) unsafe fn put_results(vm: &mut Vm, from: *const u64, count: u64) -> u
 /// So many values must be there.
 pub(crate) unsafe fn put_more_results(vm: &mut Vm, from: *const u64, count: u64) -> u64 {
     // SAFETY: the template passes a run of registers.
-    vm.give_with_results(unsafe { values(from, count) }).0
+    vm.results.give_in_front(unsafe { values(from, count) }).0
 }
 
-/// # Safety
-///
-/// The control registers are three, and so many variables must be there.
-pub(crate) unsafe fn for_each(
-    vm: &mut Vm,
-    frames: Frames<'_>,
-    control: *mut u64,
-    variables: *mut u64,
-    count: u64,
-) -> Result<()> {
-    // SAFETY: the template passes three registers.
-    let [function, state, at] = [0, 1, 2].map(|index| Value(unsafe { control.add(index).read() }));
-    if vm.next == Some(function)
-        && let Some(Ok(next)) = state.as_table().map(|table| table.next(at))
-    {
-        // What `next` itself would give. There is at least one variable.
-        let (key, value) = next.unwrap_or((Value::NIL, Value::NIL));
-        let all = [key, value].into_iter().chain(std::iter::repeat(Value::NIL));
-        all.take(count as usize).enumerate().for_each(|(index, value)| {
-            // SAFETY: the template passes a run of registers.
-            unsafe { variables.add(index).write(value.0) };
-        });
-        return Ok(());
-    }
-    let first = vm.call_from_bytecode(&frames, function, &[state, at])?;
-    // SAFETY: the template passes a run of registers.
-    unsafe {
-        variables.write(first);
-        take_results(vm, variables, count);
-    }
-    Ok(())
+/// One step of a traversal by `next`, behind a position. Returns the new position, with the key and the value in the operands; or nothing
+/// at the end.
+pub(crate) fn next_pair(vm: &mut Vm, table: u64, position: u64) -> u64 {
+    let table = Value(table).as_table().expect("the template has checked it");
+    let Some((Position(position), key, value)) = table.behind(Position(position)) else { return 0 };
+    vm.operands = [key, value];
+    position
 }
 
 /// `pcall`: gathers what it calls with its arguments.
@@ -391,11 +368,7 @@ pub(crate) fn unprotect(vm: &mut Vm, first: u64) -> u64 {
         let error = std::mem::replace(&mut vm.error, Value::NIL);
         return vm.give(&[Value::FALSE, error]).0;
     }
-    if vm.n_results > 0 {
-        put_in_front(&mut vm.results, &[Value(first)]);
-    }
-    vm.n_results += 1;
-    Value::TRUE.0
+    vm.results.give_in_front(&[Value::TRUE, Value(first)]).0
 }
 
 /// What C's Lua says of a program that yields outside of all coroutines.

@@ -102,7 +102,7 @@ impl Vm {
         let result = self.call_value(frames, handler, &[value]);
         self.handlers.pop();
         match result {
-            Ok(value) if self.n_results > 0 => Ok(value),
+            Ok(value) if self.results.count > 0 => Ok(value),
             Ok(_) => Ok(Value::NIL),
             Err(Thrown::Error) => Ok(self.text("error in error handling")),
             Err(Thrown::Ended) => Err(Thrown::Ended),

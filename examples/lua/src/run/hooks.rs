@@ -157,16 +157,16 @@ impl Vm {
         line: Option<Line>,
     ) -> Result<()> {
         let Some(function) = self.hooks.of(thread).map(|hook| hook.function) else { return Ok(()) };
-        let (n_results, results) = (self.n_results, std::mem::take(&mut self.results));
+        let results = self.results.save();
         let kept = self.roots.len();
-        self.roots.extend_from_slice(&results);
+        self.roots.extend_from_slice(results.behind());
         let line = line.map_or(Value::NIL, |line| Value::number(line as f64));
         let event = self.text(event);
         self.hooks.is_running = true;
         let result = self.call_value(frames, function, &[event, line]);
         self.hooks.is_running = false;
         self.roots.truncate(kept);
-        (self.n_results, self.results) = (n_results, results);
+        self.results.restore(&results);
         result.map(drop)
     }
 }

@@ -16,6 +16,7 @@ mod makers;
 mod memory_tests;
 mod operators;
 pub(crate) mod profile;
+pub(crate) mod results;
 mod roots;
 pub(crate) mod settings;
 pub(crate) mod slow;

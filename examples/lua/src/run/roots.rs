@@ -15,7 +15,7 @@ use std::cell::RefCell;
 pub(crate) struct Roots<'a> {
     frames: &'a Frames<'a>,
     values: [&'a [Value]; 3],
-    single: [Option<Value>; 3],
+    single: [Value; 3],
     handlers: &'a [Option<Value>],
     handles: &'a RefCell<Handles>,
     hooks: &'a Hooks,
@@ -31,11 +31,10 @@ impl<'a> Roots<'a> {
         let threads = vm.threads.iter().map(|thread| thread.header());
         let objects = tables.map(|table| table.header()).chain(threads).collect();
         // What was gathered is in registers by now.
-        let results = &vm.results[..(vm.n_results as usize).saturating_sub(1).min(vm.results.len())];
         let roots = Roots {
             frames,
-            values: [results, &vm.roots, &vm.transfer],
-            single: [Some(vm.error), vm.next, Some(vm.each_index)],
+            values: [vm.results.behind(), &vm.roots, &vm.transfer],
+            single: [vm.error, vm.next, vm.each_index],
             handlers: &vm.handlers,
             handles: &vm.handles,
             hooks: &vm.hooks,
@@ -48,7 +47,7 @@ impl<'a> Roots<'a> {
 
 impl Trace for Roots<'_> {
     fn trace(&self, marker: &mut Marker<'_>) {
-        let values = self.values.into_iter().flatten().chain(self.single.iter().flatten());
+        let values = self.values.into_iter().flatten().chain(&self.single);
         values.chain(self.handlers.iter().flatten()).for_each(|value| marker.value(*value));
         self.handles.borrow().values.iter().for_each(|value| marker.value(*value));
         self.objects.iter().for_each(|object| marker.object(*object));

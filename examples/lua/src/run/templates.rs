@@ -13,7 +13,7 @@ use crate::object::function::{Closure, Definition, VarCell};
 use crate::object::hash::{Entry, FACTOR, HashPart};
 use crate::object::heap::{Header, ObjectKind, color};
 use crate::object::string::Str;
-use crate::object::table::Table;
+use crate::object::table::{Position, Table};
 use crate::object::value::{ABSENT, FALSE, FUNCTION, NIL, STRING, TABLE, THREAD, TRUE, Value};
 use azulejo::prelude::*;
 use azulejo::suspend;
@@ -25,6 +25,9 @@ const ARRAY: usize = offset_of!(Table, array);
 const ARRAY_END: usize = offset_of!(Table, array_end);
 const ARRAY_ROOM: usize = offset_of!(Table, array_room);
 const HASH: usize = offset_of!(Table, hash);
+const HASH_USED: usize = offset_of!(HashPart, used);
+const ENTRIES: usize = size_of::<HashPart>();
+const IN_ENTRIES: u64 = Position::ENTRIES;
 const HASH_MASK: usize = offset_of!(HashPart, mask);
 const HASH_INDEX: usize = HashPart::INDEX;
 const ENTRY_VALUE: usize = offset_of!(Entry, value);
@@ -44,11 +47,13 @@ const DEFINITION: usize = offset_of!(Closure, definition);
 const CODE_FOR_ANY: usize = offset_of!(Definition, code);
 const ENVIRONMENT: usize = offset_of!(Closure, environment);
 const CELL_VALUE: usize = offset_of!(VarCell, value);
-const RESULT_COUNT: usize = offset_of!(Vm, n_results);
+const RESULT_COUNT: usize = offset_of!(Vm, results.count);
 const METHOD: usize = offset_of!(Vm, method);
 const OPERANDS: usize = offset_of!(Vm, operands);
 const SECOND_OPERAND: usize = OPERANDS + size_of::<Value>();
 const EACH_INDEX: usize = offset_of!(Vm, each_index);
+const NEXT: usize = offset_of!(Vm, next);
+const RESULTS: usize = offset_of!(Vm, results.behind);
 const EPOCH: usize = offset_of!(Vm, heap.epoch);
 const DEBT: usize = offset_of!(Vm, heap.collector.debt);
 const ARGUMENTS: usize = offset_of!(Vm, arguments);
@@ -62,8 +67,9 @@ const TABLE_TAG: u64 = TABLE >> 48;
 template_macros! {
     values {
         // What a table is: its shape, how many elements it has, and all else that only functions of Rust change. Then the values in objects:
-        // fields, elements, shared variables. Closures and strings stay as they are. The last is what the machine knows.
-        regions { shapes, lengths, headers, fields, elements, cells, machine }
+        // fields, elements, shared variables. Closures and strings stay as they are. Then what calls give behind their
+        // first results. The last is what the machine knows.
+        regions { shapes, lengths, headers, fields, elements, cells, results, machine }
 
         kinds u64 {
             number: f64 { is (ult $box &NIL) unbox (bitcast $box f64) box (bitcast $value u64) }
@@ -502,6 +508,17 @@ template! {
     Op::TakeSample => (callv observes take_sample (arglist (carg (tc) ptr) (carg (frames) ptr)))
     Op::Return0 => unsafe (dov (^set_count 0) (return (copy &NIL)))
     Op::Return => unsafe (dov (^set_count 1) (return $a))
+    macro ^results () (load machine (addr (tc) &RESULTS) ptr)
+    macro ^count_results () (load machine (addr (tc) &RESULT_COUNT) u32)
+    // Of the results behind the first; nil if there are not so many.
+    macro ^result (,count ,at) (if (uge (^count_results) ,count) (load results (addr (^results) ,at) u64) (copy &NIL))
+    macro ^take_first () (when (zr (^count_results)) (set $a &NIL))
+    Op::TakeTwo! => unsafe (dov (^take_first) (set $b (^result 2 0)))
+    Op::TakeThree! => unsafe (dov (^take_first) (set $b (^result 2 0)) (set $c (^result 3 8)))
+    Op::ReturnTwo => unsafe (dov
+        (store results (^results) $b u64) (^set_count 2) (return $a))
+    Op::ReturnThree => unsafe (dov
+        (store results (^results) $b u64) (store results (addr (^results) 8) $c u64) (^set_count 3) (return $a))
     Op::ReturnMany => unsafe (return (call put_results
         (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
     Op::ReturnResults => unsafe (return (call put_more_results
@@ -518,19 +535,30 @@ template! {
                             (letv: (($next (box number (stof $at f64))))
                                 (dov (set $control $next) (set $index $next) (set $value $element) (branch $to)))))))
             (discard $state)))
-    macro ^loop_control (,at) (load (addr (window $control) ,at) u64)
-    macro ^first_variable () (load (window $variables) u64)
-    Op::ForEach => unsafe (letv: (($function (^loop_control 0)))
-        (dov
-            (ifv (^is_closure $function)
-                (dov
-                    (store (window $variables) (invoke observes (^code $function)
-                        (arglist $function (^loop_control 8) (^loop_control 16)) u64) u64)
-                    (callv take_results (arglist (carg (tc) ptr) (carg (window $variables) ptr) (carg (length $variables) u64))))
-                (callv throws observes for_each (arglist (carg (tc) ptr) (carg (frames) ptr) (carg (window $control) ptr)
-                    (carg (window $variables) ptr) (carg (length $variables) u64))))
-            (when (ne (^first_variable) &NIL)
-                (dov (store (addr (window $control) 16) (^first_variable) u64) (branch $to)))))
+    macro ^each (,position ,key ,value) (letv: (($next ,key)) (dov
+        (set $position ,position) (set $control $next) (set $key $next) (set $value ,value) (branch $to)))
+    macro ^in_array (,of) (letv: (($index (add $position 1)))
+        (when (ult $index (^end ,of))
+            (letv: (($element (load elements (idx (load headers (addr ,of &ARRAY) ptr) $index 8) u64)))
+                (when (ne $element &NIL) (^each $index (box number (stof (bitcast $index i64) f64)) $element)))))
+    macro ^in_entries (,of) (when (uge $position &IN_ENTRIES)
+        (letv: (($part (load headers (addr ,of &HASH) ptr)) ($number (sub $position &IN_ENTRIES)))
+            (when (all (nz $part) (zr (load headers (addr $part &FLAGS) u16))
+                    (ult $number (ucast (load headers (addr $part &HASH_USED) u32) u64)))
+                (letv: (($entry (addr (idx $part (shl $number 1) 8) &ENTRIES)))
+                    (letv: (($found (load fields (addr $entry &ENTRY_VALUE) u64)))
+                        (when (ne $found &NIL) (^each (add $position 1) (load headers $entry u64) $found)))))))
+    // A traversal that has begun behind some key finds the position first, as `next` does.
+    Op::ForEachPair! => unsafe (when (all (eq $function (load machine (addr (tc) &NEXT) u64)) (any (nz $position) (eq $control &NIL)))
+        (asv (($of table $state)) (dov
+            (^in_array $of)
+            (^in_entries $of)
+            (letv: (($behind (call next_pair (arglist (carg (tc) ptr) (carg (box table $of) u64) (carg $position u64)) u64)))
+                (ifv (zr $behind)
+                    (dov (set $key &NIL) (branch $end))
+                    (^each $behind (^operand) (^second_operand)))))
+            (discard $state)))
+    Op::ForEach! => (when (ne $first &NIL) (dov (set $control $first) (branch $to)))
 
     macro ^caught () (call observes caught (arglist (carg (tc) ptr) (carg (frames) ptr) (carg (trap_code) u32)) u64)
     macro ^protected (,enter) (let: (($n ,enter))

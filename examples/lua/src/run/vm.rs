@@ -14,6 +14,7 @@ use crate::run::error::{Ending, Thrown};
 use crate::run::levels::Activation;
 use crate::run::library_state::LibraryState;
 use crate::run::profile::Profile;
+use crate::run::results::Results;
 use crate::run::roots::Roots;
 use crate::run::settings::Settings;
 use crate::run::slow::Hooks;
@@ -48,10 +49,8 @@ pub enum Tiers {
 pub struct Vm {
     /// All objects.
     pub(crate) heap: Heap,
-    /// How many results the last call had.
-    pub(crate) n_results: u32,
-    /// The results behind the first.
-    pub(crate) results: Vec<Value>,
+    /// What the last call gave.
+    pub(crate) results: Results,
     /// The first of the arguments of a call that are gathered.
     pub(crate) arguments: *mut Value,
     /// Memory for these: at least as many as code reads at once.
@@ -81,9 +80,8 @@ pub struct Vm {
     pub(crate) lookups: Lookups,
     /// How often a site was full that had something to learn.
     pub(crate) n_crowded: u32,
-    /// The function `next`.
-    pub(crate) next: Option<Value>,
-    /// The function that `ipairs` gives, [`Value::ABSENT`] if it has not been called.
+    /// The function `next`, and the one that `ipairs` gives; [`Value::ABSENT`] if nobody has asked for them.
+    pub(crate) next: Value,
     pub(crate) each_index: Value,
     pub(crate) hooks: Hooks,
     /// What `debug.getregistry` gives.
@@ -156,21 +154,6 @@ pub(crate) fn add_few(list: &mut Vec<Value>, values: &[Value]) {
     }
 }
 
-/// Puts values in front of those of a list, of which there are mostly few.
-pub(crate) fn put_in_front(list: &mut Vec<Value>, values: &[Value]) {
-    let (before, count) = (list.len(), values.len());
-    if before > 8 {
-        list.splice(..0, values.iter().copied());
-        return;
-    }
-    list.resize(before + count, Value::NIL);
-    for at in (0..before).rev() {
-        list[at + count] = list[at];
-    }
-    // SAFETY: there are so many.
-    unsafe { copy_values(values, list.as_mut_ptr()) };
-}
-
 /// What is known of a closure's function.
 pub(crate) fn prototype(closure: Gc<Closure>) -> Rc<Prototype> {
     closure.definition.about.clone().downcast().expect("functions are defined with one")
@@ -241,8 +224,7 @@ impl Vm {
         let library = LibraryState::default();
         let mut vm = Vm {
             heap,
-            n_results: 0,
-            results: Vec::new(),
+            results: Results::new(),
             arguments: std::ptr::null_mut(),
             gathered: vec![Value::NIL; 64],
             error: Value::NIL,
@@ -256,7 +238,7 @@ impl Vm {
             method: Value::NIL,
             operands: [Value::NIL; 2],
             running: std::ptr::null(),
-            next: None,
+            next: Value::ABSENT,
             lookups: Lookups::new(),
             n_crowded: 0,
             each_index: Value::ABSENT,
@@ -292,13 +274,12 @@ impl Vm {
 
     /// Gathers values and all results of the last call, the first of which is the last of the values.
     pub(crate) fn gather_with_results(&mut self, values: &[Value]) -> u64 {
-        let n_results = self.n_results as usize;
-        let count = values.len() - 1 + n_results;
+        let count = values.len() - 1 + self.results.count as usize;
         let to = self.gathered_memory(count.max(values.len())).as_mut_ptr();
         // SAFETY: there is room for all of them.
         unsafe {
             copy_values(values, to);
-            copy_values(&self.results[..n_results.saturating_sub(1)], to.add(values.len()));
+            copy_values(self.results.behind(), to.add(values.len()));
         }
         count as u64
     }
@@ -328,38 +309,19 @@ impl Vm {
     /// Sets the results of a call; returns the first.
     #[inline]
     pub(crate) fn give(&mut self, results: &[Value]) -> Value {
-        self.n_results = results.len() as u32;
-        self.results.clear();
-        let Some((first, rest)) = results.split_first() else { return Value::NIL };
-        add_few(&mut self.results, rest);
-        *first
-    }
-
-    /// Likewise, of values and those behind them.
-    pub(crate) fn give_both(&mut self, values: &[Value], more: &[Value]) -> Value {
-        let Some((first, rest)) = values.split_first() else { return self.give(more) };
-        self.n_results = (values.len() + more.len()) as u32;
-        self.results.clear();
-        add_few(&mut self.results, rest);
-        add_few(&mut self.results, more);
-        *first
+        self.results.give(results)
     }
 
     /// Makes what has passed between a coroutine and its resumer the results of a call; returns the first.
     pub(crate) fn give_transfer(&mut self) -> Value {
-        self.n_results = self.transfer.len() as u32;
-        self.results.clear();
-        let Some((first, rest)) = self.transfer.split_first() else { return Value::NIL };
-        let first = *first;
-        add_few(&mut self.results, rest);
+        let first = self.results.give(&self.transfer);
         self.transfer.clear();
         first
     }
 
     /// Likewise, with another result in front of it.
     pub(crate) fn give_with_transfer(&mut self, first: Value) -> Value {
-        self.n_results = 1 + self.transfer.len() as u32;
-        std::mem::swap(&mut self.results, &mut self.transfer);
+        self.results.give_both(&[first], &self.transfer);
         self.transfer.clear();
         first
     }
@@ -367,30 +329,17 @@ impl Vm {
     /// Passes all results of the last call, of which this is the first, from a coroutine to its resumer.
     pub(crate) fn transfer_results(&mut self, first: Value) {
         self.transfer.clear();
-        if self.n_results > 0 {
-            self.results.truncate(self.n_results as usize - 1);
-            std::mem::swap(&mut self.results, &mut self.transfer);
-            put_in_front(&mut self.transfer, &[first]);
+        if self.results.count > 0 {
+            self.transfer.push(first);
+            add_few(&mut self.transfer, self.results.behind());
         }
-    }
-
-    /// Puts values in front of the results of the last call, the first of which is the last of the values; returns the first.
-    pub(crate) fn give_with_results(&mut self, values: &[Value]) -> Value {
-        let n_results = self.n_results as usize;
-        self.results.truncate(n_results.saturating_sub(1));
-        // The last one is none if there was no result.
-        let values = &values[..values.len() - (n_results == 0) as usize];
-        self.n_results = (values.len() + self.results.len()) as u32;
-        let Some((first, rest)) = values.split_first() else { return Value::NIL };
-        put_in_front(&mut self.results, rest);
-        *first
     }
 
     /// All results of the last call, of which this is the first.
     pub(crate) fn all_results(&self, first: Value) -> Vec<Value> {
-        match self.n_results {
+        match self.results.count {
             0 => Vec::new(),
-            n => std::iter::once(first).chain(self.results[..n as usize - 1].iter().copied()).collect(),
+            _ => std::iter::once(first).chain(self.results.behind().iter().copied()).collect(),
         }
     }
 
@@ -579,14 +528,14 @@ impl Vm {
     pub(crate) fn finalize_quietly(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
         let mut result = Ok(());
         if self.heap.has_unfinalized() {
-            let (n_results, results) = (self.n_results, std::mem::take(&mut self.results));
+            let results = self.results.save();
             let kept = self.roots.len();
-            self.roots.extend_from_slice(&results);
+            self.roots.extend_from_slice(results.behind());
             self.handlers.push(None);
             result = self.finalize(frames);
             self.handlers.pop();
             self.roots.truncate(kept);
-            (self.n_results, self.results) = (n_results, results);
+            self.results.restore(&results);
         }
         result.or_else(|thrown| if thrown == Thrown::Ended { Err(thrown) } else { Ok(()) })
     }
