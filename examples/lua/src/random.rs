@@ -35,6 +35,12 @@ impl Random {
     pub(crate) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
+
+    /// A whole number from one to another, which is no less.
+    pub(crate) fn between(&mut self, low: i32, high: i32) -> f64 {
+        let count = f64::from(high) - f64::from(low) + 1.0;
+        (self.fraction() * count).floor() + f64::from(low)
+    }
 }
 
 #[cfg(test)]

@@ -53,6 +53,7 @@ impl Vm {
         if with_files {
             self.add_natives(globals, FILES);
         }
+        self.next = globals.get_string(self.heap.string(b"next"));
         self.set_field_of(globals, "_G", Value::table(globals));
         let version = self.text("Lua 5.1");
         self.set_field_of(globals, "_VERSION", version);
@@ -240,7 +241,7 @@ fn setfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 fn getmetatable(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let value = any(vm, frames, args, 0)?;
     let Some(meta) = vm.metatable(value) else { return Ok(Value::NIL) };
-    let key = vm.heap.string(b"__metatable");
+    let key = vm.names.metatable;
     let protected = meta.get_string(key);
     Ok(if protected.is_nil() { Value::table(meta) } else { protected })
 }
@@ -251,7 +252,7 @@ fn setmetatable(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Valu
     if !meta.is_some_and(|meta| meta.is_nil() || meta.as_table().is_some()) {
         return arguments::fail(vm, frames, 1, "nil or table expected");
     }
-    let key = vm.heap.string(b"__metatable");
+    let key = vm.names.metatable;
     if of.metatable().is_some_and(|meta| !meta.get_string(key).is_nil()) {
         return vm.fail(frames, "cannot change a protected metatable");
     }
@@ -279,10 +280,10 @@ fn ipairs(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 
 fn pairs(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     table(vm, frames, args, 0)?;
-    if vm.next == Value::ABSENT {
-        vm.next = vm.native_function("next", next, &[]);
+    if vm.each_pair == Value::ABSENT {
+        vm.each_pair = vm.native_function("next", next, &[]);
     }
-    Ok(vm.give(&[vm.next, args[0], Value::NIL]))
+    Ok(vm.give(&[vm.each_pair, args[0], Value::NIL]))
 }
 
 fn next(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {

@@ -142,9 +142,8 @@ fn scale(value: f64, exponent: i32) -> f64 {
 
 fn random(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
-    let fraction = vm.library.random.fraction();
     let (low, high, last) = match args.len() {
-        0 => return Ok(Value::number(fraction)),
+        0 => return Ok(Value::number(vm.library.random.fraction())),
         1 => (1, args.int(vm, 1)?, 1),
         2 => (args.int(vm, 1)?, args.int(vm, 2)?, 2),
         _ => return args.fail(vm, "wrong number of arguments"),
@@ -152,8 +151,7 @@ fn random(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     if low > high {
         return args.bad(vm, last, "interval is empty");
     }
-    let count = f64::from(high) - f64::from(low) + 1.0;
-    Ok(Value::number((fraction * count).floor() + f64::from(low)))
+    Ok(Value::number(vm.library.random.between(low, high)))
 }
 
 fn random_seed(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {

@@ -7,10 +7,12 @@
 //! **Invariant:** a quick function that gives [`Value::ABSENT`] has changed nothing. None fails, calls back, or lets the collector work.
 
 use super::bit::bits_of;
+use crate::number;
 use crate::object::function::{Native, Quick};
 use crate::object::heap::{Gc, ObjectKind};
 use crate::object::value::{FUNCTION, Value};
 use crate::run::bytecode::{ALLOCATES, COMPUTES, FLOOR, SQUARE_ROOT};
+use crate::run::results::QUICK;
 use crate::run::vm::Vm;
 use crate::strings::transform;
 
@@ -99,6 +101,14 @@ const COMPUTING: &[(&str, &str, Arity)] = &[
     ("string", "byte", quick!(One, |_, text| byte_at(text, 1))),
     ("string", "byte", quick!(Two, |_, text, at| byte_at(text, at.as_integer()?))),
     ("string", "len", quick!(One, |_, text| Some(Value::number(text.as_string()?.len() as f64)))),
+    ("math", "random", quick!(One, |vm, high| random(vm, 1, high.as_integer()?))),
+    ("math", "random", quick!(Two, |vm, low, high| random(vm, low.as_integer()?, high.as_integer()?))),
+    ("_G", "getmetatable", quick!(One, |vm, value| metatable(vm, value))),
+    ("_G", "ipairs", Arity::One(ipairs)),
+    ("_G", "next", Arity::One(first_pair)),
+    ("_G", "next", Arity::Two(next_pair)),
+    ("_G", "pairs", Arity::One(pairs)),
+    ("_G", "unpack", Arity::One(unpack)),
     ("_G", "assert", quick!(One, |_, value| value.is_true().then_some(value))),
     ("_G", "rawequal", quick!(Two, |_, a, b| Some(Value::bool(a.is_raw_equal(b))))),
     ("_G", "rawget", quick!(Two, |_, table, key| Some(table.as_table()?.get(key)))),
@@ -112,6 +122,8 @@ const ALLOCATING: &[(&str, &str, Arity)] = &[
     ("string", "sub", quick!(Two, |vm, text, first| part(vm, text, first, -1))),
     ("string", "sub", quick!(Three, |vm, text, first, last| part(vm, text, first, last.as_integer()?))),
     ("table", "insert", Arity::Two(insert)),
+    ("_G", "setmetatable", quick!(Two, |vm, of, meta| set_metatable(vm, of, meta))),
+    ("_G", "tostring", quick!(One, |vm, value| text(vm, value))),
 ];
 
 /// The byte at a position, if there is one.
@@ -131,6 +143,93 @@ fn part(vm: &mut Vm, text: Value, first: Value, last: i64) -> Option<Value> {
     let range = transform::sub_range(text.len(), first.as_integer()?, last);
     let is_all = range.len() == text.len();
     Some(Value::string(if is_all { text } else { vm.heap.string(&text.bytes()[range]) }))
+}
+
+/// A whole number from one to another.
+fn random(vm: &mut Vm, low: i64, high: i64) -> Option<Value> {
+    let [low, high] = [i32::try_from(low).ok()?, i32::try_from(high).ok()?];
+    (low <= high).then(|| Value::number(vm.library.random.between(low, high)))
+}
+
+fn metatable(vm: &mut Vm, value: Value) -> Option<Value> {
+    let Some(meta) = vm.metatable(value) else { return Some(Value::NIL) };
+    meta.get_string(vm.names.metatable).is_nil().then(|| Value::table(meta))
+}
+
+/// Gives a table its first metatable.
+fn set_metatable(vm: &mut Vm, of: Value, meta: Value) -> Option<Value> {
+    let (table, meta) = (of.as_table()?, meta.as_table()?);
+    if table.metatable().is_some() {
+        return None;
+    }
+    vm.heap.set_metatable(table, Some(meta));
+    Some(of)
+}
+
+/// The text of a string or of a number, if no metatable says another.
+fn text(vm: &mut Vm, value: Value) -> Option<Value> {
+    if let Some(meta) = vm.metatable(value)
+        && !meta.get_string(vm.names.to_string).is_nil()
+    {
+        return None;
+    }
+    if value.as_string().is_some() {
+        return Some(value);
+    }
+    let number = value.as_number()?;
+    let mut text = vm.library.take_buffer();
+    number::write(number, &mut text);
+    let string = vm.heap.string(&text);
+    vm.library.bring_back(text);
+    Some(Value::string(string))
+}
+
+/// What `next` gives for a key.
+#[inline(always)]
+fn behind(vm: &mut Vm, table: Value, key: Value) -> Value {
+    match table.as_table().map(|table| table.next(key)) {
+        Some(Ok(Some((key, value)))) => vm.results.give(&[key, value]),
+        Some(Ok(None)) => vm.results.give(&[Value::NIL]),
+        _ => Value::ABSENT,
+    }
+}
+
+extern "C" fn first_pair(vm: &mut Vm, table: Value) -> Value {
+    behind(vm, table, Value::NIL)
+}
+
+extern "C" fn next_pair(vm: &mut Vm, table: Value, key: Value) -> Value {
+    behind(vm, table, key)
+}
+
+/// Begins a loop with a function, if it is there.
+#[inline(always)]
+fn begin_loop(vm: &mut Vm, function: Value, table: Value, control: Value) -> Value {
+    if function == Value::ABSENT || table.as_table().is_none() {
+        return Value::ABSENT;
+    }
+    vm.results.give(&[function, table, control])
+}
+
+extern "C" fn pairs(vm: &mut Vm, table: Value) -> Value {
+    begin_loop(vm, vm.each_pair, table, Value::NIL)
+}
+
+extern "C" fn ipairs(vm: &mut Vm, table: Value) -> Value {
+    begin_loop(vm, vm.each_index, table, Value::number(0.0))
+}
+
+/// Gives the elements of a table, if they are few.
+extern "C" fn unpack(vm: &mut Vm, table: Value) -> Value {
+    let Some(table) = table.as_table() else { return Value::ABSENT };
+    let count = table.length();
+    match table.indexed().get(1..=count as usize) {
+        Some([]) => vm.results.give(&[]),
+        Some([first, rest @ ..]) if rest.len() <= QUICK => {
+            vm.results.give_first(first.get(), rest.iter().map(std::cell::Cell::get))
+        }
+        _ => Value::ABSENT,
+    }
 }
 
 /// Adds an element behind the last one; has no result.

@@ -68,6 +68,19 @@ impl Vm {
         Ok(first.0)
     }
 
+    /// Likewise; or leaves the call to the bytecode if a closure stands for what is called. Then that is the method, and this gives nothing.
+    #[inline(always)]
+    fn call_or_leave(&mut self, frames: &Frames<'_>, callee: Value, arguments: &[Value]) -> Result<u64> {
+        if native_of(callee).is_none()
+            && let Some(method) = self.metatable(callee).map(|meta| meta.get_string(self.names.call))
+            && method.object_kind() == Some(ObjectKind::Closure)
+        {
+            self.method = method;
+            return Ok(ABSENT);
+        }
+        self.call_from_bytecode(frames, callee, arguments)
+    }
+
     /// Calls a function of Rust; returns the first result.
     #[inline(always)]
     fn call_native(&mut self, frames: &Frames<'_>, native: Gc<Native>, arguments: &[Value]) -> Result<Value> {
@@ -142,22 +155,22 @@ fn closure_of(callee: Value) -> Option<Gc<Closure>> {
 
 #[inline(always)]
 pub(crate) fn call0(vm: &mut Vm, frames: Frames<'_>, function: u64) -> Result<u64> {
-    vm.call_from_bytecode(&frames, Value(function), &[])
+    vm.call_or_leave(&frames, Value(function), &[])
 }
 
 #[inline(always)]
 pub(crate) fn call1(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64) -> Result<u64> {
-    vm.call_from_bytecode(&frames, Value(function), &[Value(a)])
+    vm.call_or_leave(&frames, Value(function), &[Value(a)])
 }
 
 #[inline(always)]
 pub(crate) fn call2(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u64) -> Result<u64> {
-    vm.call_from_bytecode(&frames, Value(function), &[Value(a), Value(b)])
+    vm.call_or_leave(&frames, Value(function), &[Value(a), Value(b)])
 }
 
 #[inline(always)]
 pub(crate) fn call3(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u64, c: u64) -> Result<u64> {
-    vm.call_from_bytecode(&frames, Value(function), &[Value(a), Value(b), Value(c)])
+    vm.call_or_leave(&frames, Value(function), &[Value(a), Value(b), Value(c)])
 }
 
 /// # Safety

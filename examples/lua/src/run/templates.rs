@@ -53,6 +53,7 @@ const OPERANDS: usize = offset_of!(Vm, operands);
 const SECOND_OPERAND: usize = OPERANDS + size_of::<Value>();
 const EACH_INDEX: usize = offset_of!(Vm, each_index);
 const NEXT: usize = offset_of!(Vm, next);
+const EACH_PAIR: usize = offset_of!(Vm, each_pair);
 const RESULTS: usize = offset_of!(Vm, results.behind);
 const EPOCH: usize = offset_of!(Vm, heap.epoch);
 const DEBT: usize = offset_of!(Vm, heap.collector.debt);
@@ -440,16 +441,23 @@ template! {
     macro ^quick3 (,way) (^is_quick
         (call tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64) ,way)
 
-    Op::Call0! => unsafe (^call learn_call 0 ^code (arglist $function) ^no_quick
-        (call throws observes call0 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64))
-    Op::Call1! => unsafe (^call learn_call 1 ^code (arglist $function $a) ^quick1
-        (call throws observes call1 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64)) u64))
-    Op::Call2! => unsafe (^call learn_call 2 ^code (arglist $function $a $b) ^quick2
+    // Or a closure stands for what is called.
+    macro ^or_callable (,given ,arguments) (let: (($given ,given))
+        (if (ne $given &ABSENT) $given (invoke observes (^code (^method)) ,arguments u64)))
+    Op::Call0! => unsafe (^call learn_call 0 ^code (arglist $function) ^no_quick (^or_callable
+        (call throws observes call0 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64)
+        (arglist (^method) $function)))
+    Op::Call1! => unsafe (^call learn_call 1 ^code (arglist $function $a) ^quick1 (^or_callable
+        (call throws observes call1 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64)) u64)
+        (arglist (^method) $function $a)))
+    Op::Call2! => unsafe (^call learn_call 2 ^code (arglist $function $a $b) ^quick2 (^or_callable
         (call throws observes call2
-            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64))
-    Op::Call3! => unsafe (^call learn_call 3 ^code (arglist $function $a $b $c) ^quick3
+            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64)
+        (arglist (^method) $function $a $b)))
+    Op::Call3! => unsafe (^call learn_call 3 ^code (arglist $function $a $b $c) ^quick3 (^or_callable
         (call throws observes call3
-            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64) (carg $c u64)) u64))
+            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64) (carg $c u64)) u64)
+        (arglist (^method) $function $a $b $c)))
 
     macro ^set_count (,count) (store machine (addr (tc) &RESULT_COUNT) ,count u32)
     macro ^first_of (,run) (load (window ,run) u64)
@@ -548,8 +556,9 @@ template! {
                 (letv: (($entry (addr (idx $part (shl $number 1) 8) &ENTRIES)))
                     (letv: (($found (load fields (addr $entry &ENTRY_VALUE) u64)))
                         (when (ne $found &NIL) (^each (add $position 1) (load headers $entry u64) $found)))))))
+    macro ^is_next () (any (eq $function (load machine (addr (tc) &EACH_PAIR) u64)) (eq $function (load machine (addr (tc) &NEXT) u64)))
     // A traversal that has begun behind some key finds the position first, as `next` does.
-    Op::ForEachPair! => unsafe (when (all (eq $function (load machine (addr (tc) &NEXT) u64)) (any (nz $position) (eq $control &NIL)))
+    Op::ForEachPair! => unsafe (when (all (^is_next) (any (nz $position) (eq $control &NIL)))
         (asv (($of table $state)) (dov
             (^in_array $of)
             (^in_entries $of)

@@ -80,8 +80,9 @@ pub struct Vm {
     pub(crate) lookups: Lookups,
     /// How often a site was full that had something to learn.
     pub(crate) n_crowded: u32,
-    /// The function `next`, and the one that `ipairs` gives; [`Value::ABSENT`] if nobody has asked for them.
+    /// The functions by which loops run, [`Value::ABSENT`] if nobody has asked for them: `next`, what `pairs` gives, and what `ipairs` gives.
     pub(crate) next: Value,
+    pub(crate) each_pair: Value,
     pub(crate) each_index: Value,
     pub(crate) hooks: Hooks,
     /// What `debug.getregistry` gives.
@@ -123,6 +124,7 @@ pub(crate) struct Names {
     pub(crate) call: Gc<Str>,
     pub(crate) n: Gc<Str>,
     pub(crate) to_string: Gc<Str>,
+    pub(crate) metatable: Gc<Str>,
     /// The metamethods of operators, in the order of [`crate::run::slow`]'s numbers.
     pub(crate) operators: [Gc<Str>; 12],
     /// The names of types, in the order of [`Type::ALL`].
@@ -202,6 +204,7 @@ impl Vm {
             call: name("__call"),
             n: name("n"),
             to_string: name("__tostring"),
+            metatable: name("__metatable"),
             operators: [
                 "__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm", "__eq", "__lt", "__le",
                 "__len", "__concat",
@@ -239,6 +242,7 @@ impl Vm {
             operands: [Value::NIL; 2],
             running: std::ptr::null(),
             next: Value::ABSENT,
+            each_pair: Value::ABSENT,
             lookups: Lookups::new(),
             n_crowded: 0,
             each_index: Value::ABSENT,
