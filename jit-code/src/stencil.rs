@@ -121,8 +121,9 @@ pub(crate) fn make<M: Backend>(
     let mut distances = Vec::new();
     for round in 0..ROUNDS {
         scratch.write_round(compilation, round);
-        let Scratch { tiles, assignment, rounds, .. } = scratch;
-        let outline = outline(compilation, tiles, assignment);
+        let Scratch { ref values, ref tiles, ref assignment, ref mut rounds } = *scratch;
+        let signed = values.signed(round).collect();
+        let outline = Outline { signed, ..outline(compilation, tiles, assignment) };
         let form = Form::<fn(&mut M) -> u32>::Stencil(outline);
         emit_as(emission, tiles, assignment, set, options, form, &mut rounds[round])?;
         let found: Vec<Unresolved<M>> = emission.buffer().unresolved_distances(&rounds[round]).collect();

@@ -179,14 +179,27 @@ impl Emitter {
         }
     }
 
+    /// Loads a constant of a type, without changing the flags. In a stencil it may stand for others of either sign.
+    pub fn mov_const(&mut self, ty: Type, dst: u8, bits: u64) {
+        if ty == Type::I64 && self.may_have_either_sign(bits) {
+            self.mov_sign_extended(dst, bits);
+        } else {
+            self.mov_imm(dst, bits);
+        }
+    }
+
+    fn mov_sign_extended(&mut self, dst: u8, bits: u64) {
+        opcode!(mov QWORD [rax], DWORD 1).write_one(self, dst.into());
+        self.bytes(&(bits as u32).to_le_bytes());
+    }
+
     /// Loads a constant, without changing the flags.
     pub fn mov_imm(&mut self, dst: u8, bits: u64) {
         if bits <= u32::MAX as u64 {
             opcode!(mov eax, DWORD 1).write_short(self, dst);
             self.bytes(&(bits as u32).to_le_bytes());
         } else if bits as i64 == bits as i32 as i64 {
-            opcode!(mov QWORD [rax], DWORD 1).write_one(self, dst.into());
-            self.bytes(&(bits as u32).to_le_bytes());
+            self.mov_sign_extended(dst, bits);
         } else if self.reaches(bits) {
             opcode!(lea rcx, [rax]).write(self, dst, Rm::Address(bits));
         } else {

@@ -16,7 +16,7 @@ pub(crate) fn emit_move(cx: &mut Emitter, Move { from, to, ty, .. }: &Move, out_
     let whole = if ty.is_float() { Type::F64 } else { Type::I64 };
     match (*from, *to) {
         (Source::Const(bits), Loc::Reg(to)) if ty.is_float() => cx.float_constant(*ty, to.number(), bits),
-        (Source::Const(bits), Loc::Reg(to)) => cx.mov_imm(to.number(), bits),
+        (Source::Const(bits), Loc::Reg(to)) => cx.mov_const(*ty, to.number(), bits),
         // No register is free, and the flags stay.
         (Source::Const(bits), to) => {
             let lower = mem(to);

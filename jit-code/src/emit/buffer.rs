@@ -10,6 +10,7 @@ use crate::exit::Records;
 use crate::memory::reach::Reach;
 use crate::unwind::StackFrame;
 use azulejo_core::ir::index::Block;
+use azulejo_core::ir::stencil::REACH;
 use azulejo_core::ir::tiles::{TileBlock, TileList};
 
 /// The code of a function under construction.
@@ -162,6 +163,12 @@ impl<M: Backend> Buffer<M> {
     /// Whether what is emitted interprets an opcode.
     pub fn is_interpreted(&self) -> bool {
         self.outline.as_ref().is_some_and(|outline| outline.is_interpreted)
+    }
+
+    /// Whether a number stands for others of 32 bits, which may have another sign: an instruction that holds it has to extend its sign.
+    pub fn may_have_either_sign(&self, bits: u64) -> bool {
+        let signed = self.outline.as_ref().map_or(&[][..], |outline| &outline.signed);
+        signed.iter().any(|number| (-REACH..REACH).contains(&(bits as i64).wrapping_sub(*number)))
     }
 
     /// The offset from the stack pointer of an argument that the caller of a function put on the stack.

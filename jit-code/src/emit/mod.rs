@@ -163,6 +163,8 @@ pub struct Outline {
     /// Whether the code interprets an opcode: then it goes to other bytecodes by itself, and where it is left, the address of the
     /// bytecode is the second result.
     pub is_interpreted: bool,
+    /// The numbers that stand for any 64-bit ones that are sign-extended from 32 bits.
+    pub signed: Vec<i64>,
 }
 
 /// The exit to the next bytecode.

@@ -213,7 +213,7 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
             return Err(Error::FrameTooLarge { bytes: ROOM as usize });
         }
         let exits = vec![None; tiles.position.len()];
-        let outline = Outline { exits, next: None, is_interpreted: true };
+        let outline = Outline { exits, is_interpreted: true, ..Outline::default() };
         let form = Form::<fn(&mut M) -> u32>::Stencil(outline);
         emit_as(emission, tiles, assignment, choice.set, &opcodes.options, form, code)
     }

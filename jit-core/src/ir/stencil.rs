@@ -138,6 +138,12 @@ impl HoleValues {
         self.placeholders[number][round]
     }
 
+    /// The placeholders of the holes for signed numbers of 32 bits, in a round.
+    pub fn signed(&self, round: usize) -> impl Iterator<Item = i64> {
+        let all = self.list.iter().zip(&self.placeholders);
+        all.filter(|(hole, _)| hole.range == Range::Signed).map(move |(_, placeholders)| placeholders[round])
+    }
+
     /// Finds the hole that a number refers to. Returns the hole's number and the offset from its placeholder.
     pub fn find(&self, value: i64) -> Option<(usize, i64)> {
         self.placeholders.iter().enumerate().find_map(|(number, [first, ..])| {

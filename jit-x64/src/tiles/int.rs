@@ -12,7 +12,7 @@ tile! {
     use super::address;
 
     // mov out, imm   xor out, out
-    constant: (const.$t:int $c) -> reg, 2 => |cx, t| cx.mov_imm(t.out(), t.sig.ty.truncate(t.imm(0) as u64)),
+    constant: (const.$t:int $c) -> reg, 2 => |cx, t| cx.mov_const(t.sig.ty, t.out(), t.sig.ty.truncate(t.imm(0) as u64)),
     zero: (const.$t:int $c:zero) -> reg, 1 => |cx, t| cx.alu(Alu::Xor, Type::I32, t.out(), t.out()),
     // add or lea: no operand is overwritten
     add: (add.$t:int reg reg) -> reg, 2 => |cx, t| add(cx, t, whole(t.sig.ty)),

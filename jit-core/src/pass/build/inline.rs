@@ -207,7 +207,8 @@ impl InlinePlan {
             }
         }
         for label in &mut self.labels[labels..labels + owner.labels.len()] {
-            *label = self.places[first + *label as usize];
+            // No bytecode has been found to name one that leads nowhere.
+            *label = self.places[first..].get(*label as usize).copied().unwrap_or(0);
         }
         true
     }
