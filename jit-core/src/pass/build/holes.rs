@@ -439,7 +439,10 @@ impl<'a> HoleOperands<'a> {
 
     /// The range of a constant operand that is used as a 64-bit value.
     fn range(&self, operand: u8) -> Range {
-        match self.request.opcode.operands[operand as usize].scalar {
+        let operand = &self.request.opcode.operands[operand as usize];
+        match operand.scalar {
+            // The address of its memory.
+            _ if operand.kind == OperandKind::Site => Range::Any,
             _ if self.request.constants == Constants::Held => Range::Any,
             Some(Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 | Scalar::I32) => Range::Signed,
             Some(Scalar::F32 | Scalar::F64) => Range::Any,
