@@ -27,7 +27,6 @@ enum Op {
     Guarded { dst: Out<i64>, a: In<i64>, b: In<i64> },
     AddShort { dst: Out<i64>, a: In<i64>, k: Imm<i16> },
     AddWord { dst: Out<i64>, a: In<i64>, k: Imm<u16> },
-    Take { k: Imm<i64> },
     IsWithin { dst: Out<i64>, a: In<i64>, b: In<i64> },
     Load { dst: Out<i64>, at: In<u64> },
     Leave { a: In<i64>, b: In<i64> },
@@ -66,7 +65,6 @@ template! {
         (add $a $b))
     Op::AddShort     => (add $a (scast $k i64))
     Op::AddWord      => (add $a (ucast $k i64))
-    Op::Take         => (callv take (arglist (carg $k i64)))
     Op::IsWithin     => (flagval (all (ge $a (const 0 i64)) (lt $a $b)) i64)
     Op::Load         => unsafe
         (within (any (likely (ult (sub $at (^field 0)) (^field 8))) (ult (sub $at (^field 16)) (^field 24))) 7
@@ -87,10 +85,6 @@ const fn null_address() -> i64 {
 
 extern "C" fn nothing() {
     std::hint::black_box(&NULL);
-}
-
-extern "C" fn take(k: i64) {
-    std::hint::black_box(k);
 }
 
 extern "C" fn report(context: *const u8, a: i64, k: i64) {
@@ -450,21 +444,6 @@ fn narrow_constants_are_as_wide_as_they_are_wanted() {
             "{text}"
         );
     }
-}
-
-#[test]
-fn a_register_gets_a_small_constant_of_either_sign_from_32_bits() {
-    let bytes = |k: i64, count: usize| {
-        let engine = Engine::<Op>::builder().only(Tier::Baseline).build();
-        let mut code = vec![Op::Take { k: Imm(k) }; count];
-        code.push(Op::Return { a: r(0) });
-        let function = engine.define("takes", code, 1).expect("the code is right");
-        engine.compile_in(function, Tier::Baseline).expect("it compiles");
-        engine.stats().baseline.bytes
-    };
-    let of_one = |k: i64| (bytes(k, 144) - bytes(k, 16)) / 128;
-    // A constant of 64 bits takes three bytes more: the address of the function is one.
-    assert_eq!((of_one(-7), of_one(1 << 40)), (of_one(7), of_one(7) + 3));
 }
 
 #[test]

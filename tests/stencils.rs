@@ -245,6 +245,34 @@ fn compiling_costs_a_small_part_of_making_stencils() {
     assert!(shared * 3 < alone, "{shared:?} {alone:?}");
 }
 
+/// A constant of 64 bits is in an instruction as one of 32 bits, whatever its sign, if it is one.
+#[test]
+fn a_small_constant_of_either_sign_takes_32_bits() {
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    enum Op {
+        Take { k: Imm<i64> },
+        Return { a: In<i64> },
+    }
+    extern "C" fn take(k: i64) {
+        std::hint::black_box(k);
+    }
+    template! {
+        Op::Take   => (callv take (arglist (carg $k i64)))
+        Op::Return => (return $a)
+    }
+    let bytes = |k: i64, count: usize| {
+        let engine: Engine<Op> = baseline().build();
+        let mut code = vec![Op::Take { k: Imm(k) }; count];
+        code.push(Op::Return { a: 0.into() });
+        let function = engine.define("takes", code, 1).expect("it is right");
+        engine.compile_in(function, Tier::Baseline).expect("it compiles");
+        engine.stats().baseline.bytes
+    };
+    let of_one = |k: i64| (bytes(k, 144) - bytes(k, 16)) / 128;
+    // The address of the function is of 64 bits or of 32, and is there each time.
+    assert_eq!((of_one(-7), of_one(1 << 40)), (of_one(7), of_one(7) + 3));
+}
+
 /// The lock of all stencils is taken around a fork, so that in the child no other thread holds it.
 #[cfg(unix)]
 #[test]

@@ -180,7 +180,7 @@ impl Emitter {
     }
 
     /// Loads a constant of a type, without changing the flags. In a stencil it may stand for others of either sign.
-    pub fn mov_const(&mut self, ty: Type, dst: u8, bits: u64) {
+    pub(crate) fn mov_const(&mut self, ty: Type, dst: u8, bits: u64) {
         if ty == Type::I64 && self.may_have_either_sign(bits) {
             self.mov_sign_extended(dst, bits);
         } else {

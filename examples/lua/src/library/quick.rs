@@ -11,7 +11,7 @@ use crate::number;
 use crate::object::function::{Native, Quick};
 use crate::object::heap::{Gc, ObjectKind};
 use crate::object::value::{FUNCTION, Value};
-use crate::run::bytecode::{ALLOCATES, COMPUTES, FLOOR, SQUARE_ROOT};
+use crate::run::cases::{ALLOCATES, COMPUTES, FLOOR, SQUARE_ROOT};
 use crate::run::results::QUICK;
 use crate::run::vm::Vm;
 use crate::strings::transform;

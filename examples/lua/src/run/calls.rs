@@ -6,7 +6,7 @@ use crate::object::function::{Closure, Native, Quick, copy_values};
 use crate::object::heap::{Gc, Header, ObjectKind};
 use crate::object::table::Position;
 use crate::object::value::{ABSENT, FUNCTION, Value};
-use crate::run::bytecode::{CLOSURE, CallCase};
+use crate::run::cases::{CLOSURE, CallCase};
 use crate::run::draft::CALLEE;
 use crate::run::error::{Attempt, Result};
 use crate::run::vm::{Failure, THROWN, Vm, add_few, pack_of};

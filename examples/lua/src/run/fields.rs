@@ -5,7 +5,7 @@ use crate::object::shape::{Meta, ShapeRef};
 use crate::object::string::Str;
 use crate::object::table::Table;
 use crate::object::value::{ABSENT, NIL, Type, Value};
-use crate::run::bytecode::{
+use crate::run::cases::{
     ADDED, ADDED_OR_META, FieldCase, INHERITED, NEVER, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META,
 };
 use crate::run::error::{Attempt, Result};

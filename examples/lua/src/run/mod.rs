@@ -2,6 +2,7 @@
 
 pub(crate) mod bytecode;
 mod calls;
+pub(crate) mod cases;
 pub(crate) mod clocks;
 mod coroutine;
 pub(crate) mod draft;

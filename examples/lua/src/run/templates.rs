@@ -2,9 +2,10 @@
 //!
 //! What is not quick is a function of Rust in `slow`. The rows read objects only where a check of their kind has succeeded.
 
-use super::bytecode::{
+use super::bytecode::Op;
+use super::cases::{
     ADDED, ADDED_OR_META, ALLOCATES, CLOSURE as OF_CLOSURE, CallCase, FLOOR, FieldCase, INHERITED, NOWHERE,
-    OWN, OWN_OR_META, Op,
+    OWN, OWN_OR_META,
 };
 use super::elements::{ElementCase, LOOKUP_MASK, Lookup};
 use super::slow::*;

@@ -1,0 +1,62 @@
+//! What sites learn: of fields, and of what is called.
+//!
+//! In: what slow paths have found out. Out: cases, which templates compare with what is there. What is learned of elements is in `elements`.
+
+use azulejo::prelude::*;
+
+/// What a bytecode knows of a field.
+#[derive(Fields, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct FieldCase {
+    /// The address of the shape of the tables that this is about.
+    pub shape: u64,
+    /// The offset of the field among the slots.
+    pub offset: u32,
+    /// One of [`OWN`] to [`ADDED_OR_META`].
+    pub kind: u32,
+    /// The table that has the field, if it is inherited; the next shape, if it is added.
+    pub other: u64,
+    /// The heap's epoch in which this is true, if it depends on what metatables say; [`NEVER`] if they say something else.
+    pub epoch: u64,
+}
+
+/// What a call knows of a function that it has called: of all closures that are made from the same text, or of a function of the library.
+#[derive(Fields, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct CallCase {
+    /// What such closures have as their code, and a function of Rust as its address.
+    pub identity: u64,
+    /// The address of the code that this call enters.
+    pub code: u64,
+    /// One of [`CLOSURE`] to [`SQUARE_ROOT`].
+    pub kind: u32,
+}
+
+/// It is bytecode.
+pub(crate) const CLOSURE: u32 = 0;
+/// It is a quick function of the library, which only computes.
+pub(crate) const COMPUTES: u32 = 1;
+/// It is one that makes objects.
+pub(crate) const ALLOCATES: u32 = 2;
+/// It is `math.floor`, of one number.
+pub(crate) const FLOOR: u32 = 3;
+/// It is `math.sqrt`.
+pub(crate) const SQUARE_ROOT: u32 = 4;
+
+/// The heap has never been in this epoch.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// The table has the field, and no metatable.
+pub(crate) const OWN: u32 = 0;
+/// The table has the field, and a metatable, which is asked if the value is nil. In the epoch it has nothing to say.
+pub(crate) const OWN_OR_META: u32 = 1;
+/// Another table has the field, from which the table inherits.
+pub(crate) const INHERITED: u32 = 2;
+/// Nobody has the field, and the table has no metatable.
+pub(crate) const NOWHERE: u32 = 3;
+/// Nobody has the field, not even those from which the table inherits.
+pub(crate) const NOT_INHERITED: u32 = 4;
+/// The field is the next that the table gets.
+pub(crate) const ADDED: u32 = 5;
+/// The same, if the metatable says nothing else.
+pub(crate) const ADDED_OR_META: u32 = 6;
