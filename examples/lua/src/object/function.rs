@@ -68,7 +68,7 @@ pub struct Native {
 pub(crate) struct Quick {
     /// Its address, if it is not one of those that templates compute. It takes the machine and the arguments.
     pub(crate) address: u64,
-    /// What it is to calls: see [`CallCase::kind`](crate::run::bytecode::CallCase::kind).
+    /// What it is to calls: see [`CallCase::kind`](crate::run::cases::CallCase::kind).
     pub(crate) kind: u32,
 }
 
