@@ -4,7 +4,8 @@
 //! placeholder in each hole. Its tiles are emitted several times with different placeholders. Where the results differ, there
 //! must be a whole placeholder, and that place is a hole. Any other difference (an immediate folded into something, an encoding
 //! that depends on a number's sign) is detected, and the opcode is compiled again with its constants in registers. If that
-//! fails too, the opcode has no stencil. So a stencil is right if its tiles are: no tile knows that it is used for one.
+//! fails too, the opcode has no stencil. So a stencil is right if its tiles are: none knows that it is used for one, but for loads of constants,
+//! which are told which numbers stand for others of either sign ([`Outline::signed`]).
 
 use crate::emit::{
     self, Backend, Code, DistanceForm, Form, Goal, LEFT, NEXT, OUT, Options, Outline, Set, emit_as,

@@ -1,8 +1,8 @@
 //! The hash part of a table: all keys that are neither in the array nor in slots.
 //!
 //! In: keys and values. Out: entries in the order in which they came, and an index that finds them. An entry whose value is `nil` stays
-//! until the part is made anew, so that a traversal may remove what it finds. Machine code looks at the first places of the index by itself
-//! (`run/templates.rs`): it knows the layout, and how keys are hashed.
+//! until the part is made anew, so that a traversal may remove what it finds. Machine code looks at the first places of the index by itself,
+//! and traverses the entries (`run/templates.rs`): it knows the layout, and how keys are hashed.
 //!
 //! The part of a weak table may have entries of which the collector knows that their key or value is garbage, before it has removed them
 //! ([`HashPart::set_waiting`]). Until then whoever looks at a value sees `nil` there.

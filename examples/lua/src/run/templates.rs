@@ -470,7 +470,8 @@ template! {
     macro ^gathered () (load machine (addr (tc) &ARGUMENTS) ptr)
     macro ^natively_gathered (,count) (call throws observes call_gathered
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,count u64)) u64)
-    macro ^has_one () (eq (load machine (addr (tc) &RESULT_COUNT) u32) 1)
+    macro ^count_results () (load machine (addr (tc) &RESULT_COUNT) u32)
+    macro ^has_one () (eq (^count_results) 1)
     Op::CallWithResults => unsafe (let: (($function (^first_of $call)))
         (if (all (^has_one) (^is_closure $function)) (invoke observes (^code_for_any $function) (arglist $call) u64)
             (let: (($n (^gather $call)))
@@ -518,7 +519,6 @@ template! {
     Op::Return0 => unsafe (dov (^set_count 0) (return (copy &NIL)))
     Op::Return => unsafe (dov (^set_count 1) (return $a))
     macro ^results () (load machine (addr (tc) &RESULTS) ptr)
-    macro ^count_results () (load machine (addr (tc) &RESULT_COUNT) u32)
     // Of the results behind the first; nil if there are not so many.
     macro ^result (,count ,at) (if (uge (^count_results) ,count) (load results (addr (^results) ,at) u64) (copy &NIL))
     macro ^take_first () (when (zr (^count_results)) (set $a &NIL))
