@@ -1,18 +1,12 @@
 //! Expressions into registers.
 
-use super::call::More;
 use super::condition::{is_comparison, number};
 use super::names::{name_of, suffix_name};
 use super::{Builder, CLOSURE, NameKind, Place};
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
-use crate::syntax::ast::{
-    BinaryOp, Constructor, ConstructorItem, Expr, Line, Name, Operation, Suffix, SuffixKind, UnaryOp,
-};
+use crate::syntax::ast::{BinaryOp, Expr, Line, Name, Operation, Suffix, SuffixKind, UnaryOp};
 use azulejo::{Imm, Regs, Site};
-
-/// How many elements of a constructor are in registers before they are put into the table.
-const ELEMENTS_AT_ONCE: u32 = 50;
 
 impl Builder<'_> {
     /// The register that has an expression's value: a variable's own, or a new temporary one.
@@ -258,81 +252,6 @@ impl Builder<'_> {
             builder.emit_at(lines, Op::Concat { dst: dst.into(), values: Regs { first: left, count } });
             names.into_iter().zip(0..).for_each(|(name, operand)| builder.name(operand, name));
         });
-    }
-
-    fn table(&mut self, dst: u32, table: &Constructor) {
-        let is_positional = |item: &&ConstructorItem| matches!(item, ConstructorItem::Positional(_));
-        let elements = table.items.iter().filter(is_positional).count() as u32;
-        let is_named = |item: &&ConstructorItem| matches!(item, ConstructorItem::Keyed(Expr::String(_), _));
-        let slots = table.items.iter().filter(is_named).count() as u32;
-        self.scratch(|builder| {
-            // The register may be that of a variable, which the items use.
-            let to = builder.take(1);
-            builder.emit_at(
-                table.line,
-                Op::NewTable { dst: to.into(), slots: Imm(slots), elements: Imm(elements) },
-            );
-            let (mut waiting, mut done) = (0, 0);
-            let mut first = builder.free;
-            for (at, item) in table.items.iter().enumerate() {
-                match item {
-                    ConstructorItem::Keyed(key, value) => {
-                        builder.scratch(|builder| builder.store_item(to, key, value))
-                    }
-                    ConstructorItem::Positional(value) => {
-                        if waiting == 0 {
-                            first = builder.free;
-                        }
-                        let is_last = at + 1 == table.items.len();
-                        if is_last && value.is_multiple() {
-                            let more = builder.push_last(value);
-                            let values = Regs { first, count: builder.free - first };
-                            let (table, first, pack) = (to.into(), Imm(done + 1), builder.pack().into());
-                            builder.emit(match more {
-                                More::Varargs => Op::SetListAndVarargs { table, first, values, pack },
-                                _ => Op::SetListAndResults { table, first, values },
-                            });
-                            (waiting, builder.free) = (0, values.first);
-                            continue;
-                        }
-                        builder.push(value);
-                        waiting += 1;
-                        if waiting == ELEMENTS_AT_ONCE {
-                            builder.set_list(to, &mut done, first, &mut waiting);
-                        }
-                    }
-                }
-            }
-            builder.set_list(to, &mut done, first, &mut waiting);
-            builder.emit(Op::Move { dst: dst.into(), a: to.into() });
-        });
-    }
-
-    fn set_list(&mut self, table: u32, done: &mut u32, first: u32, waiting: &mut u32) {
-        if *waiting > 0 {
-            let values = Regs { first, count: *waiting };
-            self.emit(Op::SetList { table: table.into(), first: Imm(*done + 1), values });
-            *done += *waiting;
-            *waiting = 0;
-            self.free = first;
-        }
-    }
-
-    fn store_item(&mut self, table: u32, key: &Expr, value: &Expr) {
-        if let Expr::String(name) = key {
-            let key = self.key(name);
-            let value = self.any(value);
-            self.emit(Op::SetField { object: table.into(), key, value: value.into(), cache: Site::new() });
-        } else {
-            let key = self.any(key);
-            let value = self.any(value);
-            self.emit(Op::SetIndex {
-                object: table.into(),
-                key: key.into(),
-                value: value.into(),
-                seen: Site::new(),
-            });
-        }
     }
 
     /// Puts what an expression and all that stands behind it give into a register.

@@ -27,6 +27,7 @@ impl<'a> Builder<'a> {
             lines: Vec::new(),
             names: Vec::new(),
             constants: Vec::new(),
+            layouts: Vec::new(),
             inner: Vec::new(),
             places: vec![Place::Nowhere; function.locals.len()],
             owners: Owners::new(function.locals.len()),
@@ -82,6 +83,7 @@ impl<'a> Builder<'a> {
             parameters: function.parameters,
             is_vararg: function.is_vararg,
             constants: self.constants,
+            layouts: self.layouts,
             inner: self.inner,
             upvalues,
             // A chunk has no lines of its own.

@@ -54,6 +54,7 @@ impl Builder<'_> {
                 | Op::CallWithResults { .. }
                 | Op::CallWithVarargs { .. }
                 | Op::NewTable { .. }
+                | Op::NewObject { .. }
                 | Op::NewClosure { .. }
                 | Op::Concat { .. }
         );

@@ -9,6 +9,7 @@
 mod assign;
 mod call;
 mod condition;
+mod constructor;
 mod dump;
 mod expression;
 mod function;
@@ -21,6 +22,7 @@ mod watch;
 pub(crate) use watch::Watch;
 
 use crate::object::heap::{Gc, Heap};
+use crate::object::layout::Layout;
 use crate::object::string::Str;
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
@@ -69,6 +71,7 @@ pub(crate) struct Builder<'a> {
     lines: Vec<Line>,
     names: Vec<OperandName>,
     constants: Vec<Value>,
+    layouts: Vec<Rc<Layout>>,
     inner: Vec<Draft>,
     /// Where each local variable is.
     places: Vec<Place>,

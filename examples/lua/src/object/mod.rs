@@ -14,6 +14,7 @@ mod header;
 pub mod heap;
 mod kept;
 mod large;
+pub(crate) mod layout;
 mod mark;
 pub mod shape;
 mod shape_life;

@@ -369,6 +369,33 @@ impl Shapes {
         Some(child)
     }
 
+    /// The shape of a table with these keys and no metatable, which may be the one that is known. If there is no more room for shapes, it is
+    /// one that no other table gets.
+    #[inline]
+    pub(super) fn with_keys(&mut self, known: Option<ShapeRef>, keys: &[Gc<Str>]) -> ShapeRef {
+        match self.usable(known.as_ref()) {
+            Some(known) => known,
+            None => self.find_with_keys(keys),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_with_keys(&mut self, keys: &[Gc<Str>]) -> ShapeRef {
+        let known = keys.iter().try_fold(self.root, |shape, key| self.with_key(shape, *key));
+        known.unwrap_or_else(|| {
+            let mut first = [None; FEW];
+            first.iter_mut().zip(keys).for_each(|(place, key)| *place = Some(*key));
+            self.make(Shape {
+                count: keys.len() as u32,
+                may_have_mode: keys.iter().any(|key| self.mode == Some(*key)),
+                first,
+                keys: Rc::new(RefCell::new(Keys::of(keys.to_vec()))),
+                ..Shape::without_keys(Meta::None, false, Some(self.root))
+            })
+        })
+    }
+
     /// Whether tables of this shape may get more shapes, one for each metatable.
     pub(crate) fn has_room_for_meta(&self, shape: ShapeRef) -> bool {
         let n_classes = |shape: ShapeRef| shape.children.borrow().by_class.len();
@@ -477,11 +504,16 @@ impl Shape {
     }
 }
 
+impl Keys {
+    fn of(list: Vec<Gc<Str>>) -> Keys {
+        let slots = list.iter().copied().zip(0..).collect();
+        Keys { list, slots }
+    }
+}
+
 /// The keys of a shape by themselves.
 fn first_of(shape: &Shape) -> Keys {
-    let list: Vec<Gc<Str>> = shape.keys.borrow().list[..shape.count as usize].to_vec();
-    let slots = list.iter().copied().zip(0..).collect();
-    Keys { list, slots }
+    Keys::of(shape.keys.borrow().list[..shape.count as usize].to_vec())
 }
 
 impl fmt::Debug for Shapes {

@@ -85,7 +85,7 @@ impl Table {
     const ABSENT: u16 = Table::INLINE_ELEMENTS - 1;
 
     /// The most words that follow a table.
-    const MAX_INLINE: u32 = 16;
+    pub(super) const MAX_INLINE: u32 = 16;
 
     /// The metatable.
     pub fn metatable(&self) -> Option<Gc<Table>> {
@@ -217,6 +217,16 @@ impl Heap {
             true => room.elements,
             false => 0,
         };
+        let table = self.with_inline(slots, elements, self.shapes.root());
+        if elements < room.elements {
+            self.reserve_elements(table, room.elements);
+        }
+        table
+    }
+
+    /// A table of a shape, whose keys have no values yet, with memory of its own for so many slots and elements.
+    #[inline(always)]
+    pub(super) fn with_inline(&mut self, slots: u32, elements: u32, shape: ShapeRef) -> Gc<Table> {
         let memory = self.allocate(size_of::<Table>() + (slots + elements) as usize * size_of::<Value>());
         // The elements follow the value of key 0.
         let array: *mut Cell<Value> = memory.wrapping_add(offset_of!(Table, zero)).cast();
@@ -225,7 +235,7 @@ impl Heap {
         let table = unsafe {
             memory.cast::<Table>().write(Table {
                 header: Header::new(ObjectKind::Table, self.white(), slots),
-                shape: Cell::new(self.shapes.root()),
+                shape: Cell::new(shape),
                 slots: Cell::new(array.wrapping_add(1 + elements as usize)),
                 array: Cell::new(array),
                 array_end: Cell::new(1),
@@ -237,9 +247,6 @@ impl Heap {
             Gc::<Table>::of(memory.cast())
         };
         table.header.set(Table::INLINE_SLOTS | Table::INLINE_ELEMENTS);
-        if elements < room.elements {
-            self.reserve_elements(table, room.elements);
-        }
         table
     }
 

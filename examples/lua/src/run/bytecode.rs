@@ -107,6 +107,16 @@ pub(crate) enum Op {
         slots: Imm<u32>,
         elements: Imm<u32>,
     },
+    /// A table of a [`Layout`](crate::object::layout::Layout). Its values are put there at once, by `PutValue`.
+    NewObject {
+        dst: Out<u64>,
+        layout: Imm<u64>,
+    },
+    PutValue {
+        object: In<u64>,
+        value: In<u64>,
+        at: Imm<u32>,
+    },
     /// Elements from a position on.
     SetList {
         table: In<u64>,

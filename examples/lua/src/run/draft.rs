@@ -3,8 +3,10 @@
 //! In: what the compiler makes of source text. Out: what the program makes a function of.
 
 use super::bytecode::Op;
+use crate::object::layout::Layout;
 use crate::object::value::Value;
 use crate::syntax::ast::{FunctionText, Line, Name};
+use std::rc::Rc;
 
 /// A function that is ready to be defined.
 pub(crate) struct Draft {
@@ -22,6 +24,8 @@ pub(crate) struct Draft {
     pub(crate) is_vararg: bool,
     /// The strings in the code, which have to stay.
     pub(crate) constants: Vec<Value>,
+    /// The layouts in the code, which have to stay.
+    pub(crate) layouts: Vec<Rc<Layout>>,
     /// The functions in it, by the number that `NewClosure` has until they are defined.
     pub(crate) inner: Vec<Draft>,
     /// The names of its upvalues, and whether each is in a cell.
@@ -44,6 +48,7 @@ impl Draft {
             parameters,
             is_vararg,
             constants: Vec::new(),
+            layouts: Vec::new(),
             inner: Vec::new(),
             upvalues: Vec::new(),
             span: (0, 0),

@@ -3,6 +3,7 @@
 use super::slow::values;
 use crate::object::function::{Closure, Definition, VarCell};
 use crate::object::heap::{Gc, Header};
+use crate::object::layout::Layout;
 use crate::object::table::{Room, Table};
 use crate::object::value::{FUNCTION, Value};
 use crate::run::error::{Result, Thrown};
@@ -24,6 +25,14 @@ pub(crate) fn new_cell(vm: &mut Vm, value: u64) -> *mut VarCell {
 
 pub(crate) fn new_table(vm: &mut Vm, slots: u32, elements: u32) -> *mut Table {
     vm.heap.table(Room { slots, elements }).pointer()
+}
+
+/// # Safety
+///
+/// The layout must be there. What belongs into the table is put there before anybody looks at it.
+pub(crate) unsafe fn new_object(vm: &mut Vm, layout: u64) -> *mut Table {
+    // SAFETY: the caller guarantees it: the function that has the bytecode keeps the layout, and has the values ready.
+    unsafe { vm.heap.table_of(&*std::ptr::with_exposed_provenance::<Layout>(layout as usize)) }.pointer()
 }
 
 /// # Safety

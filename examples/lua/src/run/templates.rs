@@ -380,6 +380,11 @@ template! {
     Op::NewTable! => unsafe (dov
         (set $dst (box table (call new_table (arglist (carg (tc) ptr) (carg $slots u32) (carg $elements u32)) ptr)))
         (^collect))
+    // The collector works in front of it, and not again before the values are there: so whoever puts them need not tell it.
+    Op::NewObject! => unsafe (dov
+        (^collect)
+        (set $dst (box table (call new_object (arglist (carg (tc) ptr) (carg $layout u64)) ptr))))
+    Op::PutValue => unsafe (store fields (idx (addr (unbox table $object) (&sizeof Table)) $at 8) $value u64)
     Op::SetList => unsafe (callv throws set_list (arglist (carg (tc) ptr) (carg $table u64) (carg $first u32)
         (carg (window $values) ptr) (carg (length $values) u64)))
     Op::SetListAndResults => unsafe (callv throws set_list_and_results (arglist (carg (tc) ptr) (carg $table u64)

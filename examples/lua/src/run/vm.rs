@@ -3,6 +3,7 @@
 use super::draft::{Draft, LocalName, OperandName};
 use crate::object::function::{Closure, Definition, Pack, copy_values};
 use crate::object::heap::{Gc, Header, Heap};
+use crate::object::layout::Layout;
 use crate::object::string::{MAX_LEN, Str};
 use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
@@ -137,6 +138,8 @@ pub(crate) struct Prototype {
     pub(crate) lines: Vec<Line>,
     pub(crate) names: Vec<OperandName>,
     pub(crate) locals: Vec<LocalName>,
+    /// The layouts of which the bytecode has the addresses.
+    _layouts: Vec<Rc<Layout>>,
     pub(crate) chunk: Rc<[u8]>,
     pub(crate) span: (Line, Line),
     /// The names of its upvalues, and whether each is in a cell.
@@ -369,10 +372,20 @@ impl Vm {
         let function =
             self.engine.define(&name, code, draft.registers).expect("the compiler makes valid bytecode");
         let code = self.engine.callable(function).expect("it was defined").expose_provenance() as u64;
-        let Draft { lines, names, locals, constants, span, upvalues, text, .. } = draft;
+        let Draft { lines, names, locals, constants, layouts, span, upvalues, text, .. } = draft;
         let chunk = chunk.clone();
         let text = text.map(|text| (source.clone(), text));
-        let prototype = Rc::new(Prototype { function, lines, names, locals, chunk, span, upvalues, text });
+        let prototype = Rc::new(Prototype {
+            function,
+            lines,
+            names,
+            locals,
+            _layouts: layouts,
+            chunk,
+            span,
+            upvalues,
+            text,
+        });
         let number = function.number() as usize;
         self.prototypes.resize(self.prototypes.len().max(number + 1), None);
         self.prototypes[number] = Some(prototype.clone());

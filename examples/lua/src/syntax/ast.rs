@@ -246,6 +246,15 @@ pub enum ConstructorItem {
     Keyed(Expr, Expr),
 }
 
+impl ConstructorItem {
+    /// What is put in.
+    pub fn value(&self) -> &Expr {
+        match self {
+            ConstructorItem::Positional(value) | ConstructorItem::Keyed(_, value) => value,
+        }
+    }
+}
+
 /// An operator with one operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnaryOp {

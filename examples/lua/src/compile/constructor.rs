@@ -1,0 +1,147 @@
+//! Constructors of tables.
+//!
+//! In: a constructor. Out: its values in registers, and then a table of a [`Layout`], where all keys are names and there are few values. Such
+//! tables have one shape, whatever the values. Otherwise the table is made first, and gets one item after the other.
+
+use super::call::More;
+use super::{Builder, Watch};
+use crate::object::heap::Gc;
+use crate::object::layout::Layout;
+use crate::object::string::Str;
+use crate::run::bytecode::Op;
+use crate::syntax::ast::{Constructor, ConstructorItem, Expr, Name};
+use azulejo::{Imm, Regs, Site};
+use std::rc::Rc;
+
+/// How many elements are in registers before they are put into the table.
+const ELEMENTS_AT_ONCE: u32 = 50;
+
+impl Builder<'_> {
+    /// Makes a table and puts it into a register.
+    pub(super) fn table(&mut self, dst: u32, table: &Constructor) {
+        match self.layout_of(table) {
+            Some(keys) => self.object(dst, table, keys),
+            None => self.table_by_parts(dst, table),
+        }
+    }
+
+    /// The keys of the fields, if it is known where in the table all values will be. `None` also for an empty table, and where hooks are
+    /// to see item after item.
+    fn layout_of<'t>(&self, table: &'t Constructor) -> Option<Vec<&'t Name>> {
+        let mut keys: Vec<&Name> = Vec::new();
+        for item in &table.items {
+            if let ConstructorItem::Keyed(key, _) = item {
+                // What metamethods are called is for the heap to see.
+                let Expr::String(name) = key else { return None };
+                if name.starts_with(b"__") || keys.contains(&name) {
+                    return None;
+                }
+                keys.push(name);
+            }
+        }
+        let has_more =
+            matches!(table.items.last()?, ConstructorItem::Positional(value) if value.is_multiple());
+        let fits = table.items.len() <= Layout::MAX_VALUES && !has_more;
+        (fits && self.form.watch != Watch::All).then_some(keys)
+    }
+
+    /// Makes a table when all values are in registers, and puts them there.
+    fn object(&mut self, dst: u32, table: &Constructor, keys: Vec<&Name>) {
+        let keys: Vec<Gc<Str>> = keys.into_iter().map(|key| self.string(key)).collect();
+        let elements = (table.items.len() - keys.len()) as u32;
+        let layout = Rc::new(Layout::new(keys, elements));
+        self.scratch(|builder| {
+            // The register may be that of a variable, which is one of the values.
+            let to = builder.take(1);
+            let values: Vec<u32> = table.items.iter().map(|item| builder.any(item.value())).collect();
+            builder.emit_at(table.line, Op::NewObject { dst: to.into(), layout: Imm(layout.address()) });
+            // The fields are behind the elements.
+            let (mut element, mut field) = (0, elements);
+            for (item, value) in table.items.iter().zip(values) {
+                let place = match item {
+                    ConstructorItem::Positional(_) => &mut element,
+                    ConstructorItem::Keyed(..) => &mut field,
+                };
+                builder.emit(Op::PutValue { object: to.into(), value: value.into(), at: Imm(*place) });
+                *place += 1;
+            }
+            builder.emit(Op::Move { dst: dst.into(), a: to.into() });
+            builder.layouts.push(layout);
+        });
+    }
+
+    fn table_by_parts(&mut self, dst: u32, table: &Constructor) {
+        let is_positional = |item: &&ConstructorItem| matches!(item, ConstructorItem::Positional(_));
+        let elements = table.items.iter().filter(is_positional).count() as u32;
+        let is_named = |item: &&ConstructorItem| matches!(item, ConstructorItem::Keyed(Expr::String(_), _));
+        let slots = table.items.iter().filter(is_named).count() as u32;
+        self.scratch(|builder| {
+            // The register may be that of a variable, which the items use.
+            let to = builder.take(1);
+            builder.emit_at(
+                table.line,
+                Op::NewTable { dst: to.into(), slots: Imm(slots), elements: Imm(elements) },
+            );
+            let (mut waiting, mut done) = (0, 0);
+            let mut first = builder.free;
+            for (at, item) in table.items.iter().enumerate() {
+                match item {
+                    ConstructorItem::Keyed(key, value) => {
+                        builder.scratch(|builder| builder.store_item(to, key, value))
+                    }
+                    ConstructorItem::Positional(value) => {
+                        if waiting == 0 {
+                            first = builder.free;
+                        }
+                        let is_last = at + 1 == table.items.len();
+                        if is_last && value.is_multiple() {
+                            let more = builder.push_last(value);
+                            let values = Regs { first, count: builder.free - first };
+                            let (table, first, pack) = (to.into(), Imm(done + 1), builder.pack().into());
+                            builder.emit(match more {
+                                More::Varargs => Op::SetListAndVarargs { table, first, values, pack },
+                                _ => Op::SetListAndResults { table, first, values },
+                            });
+                            (waiting, builder.free) = (0, values.first);
+                            continue;
+                        }
+                        builder.push(value);
+                        waiting += 1;
+                        if waiting == ELEMENTS_AT_ONCE {
+                            builder.set_list(to, &mut done, first, &mut waiting);
+                        }
+                    }
+                }
+            }
+            builder.set_list(to, &mut done, first, &mut waiting);
+            builder.emit(Op::Move { dst: dst.into(), a: to.into() });
+        });
+    }
+
+    fn set_list(&mut self, table: u32, done: &mut u32, first: u32, waiting: &mut u32) {
+        if *waiting > 0 {
+            let values = Regs { first, count: *waiting };
+            self.emit(Op::SetList { table: table.into(), first: Imm(*done + 1), values });
+            *done += *waiting;
+            *waiting = 0;
+            self.free = first;
+        }
+    }
+
+    fn store_item(&mut self, table: u32, key: &Expr, value: &Expr) {
+        if let Expr::String(name) = key {
+            let key = self.key(name);
+            let value = self.any(value);
+            self.emit(Op::SetField { object: table.into(), key, value: value.into(), cache: Site::new() });
+        } else {
+            let key = self.any(key);
+            let value = self.any(value);
+            self.emit(Op::SetIndex {
+                object: table.into(),
+                key: key.into(),
+                value: value.into(),
+                seen: Site::new(),
+            });
+        }
+    }
+}
