@@ -40,6 +40,7 @@ pub struct Builder {
     native_stack: usize,
     /// In bytes, and in slots.
     pub(super) fiber_stack: (usize, usize),
+    pub(super) registers_only_read: bool,
     code_bytes: usize,
     pub(super) machine: native::Choice,
     tiers: Tiers,
@@ -58,6 +59,7 @@ impl Default for Builder {
             stack_slots: 1 << 20,
             native_stack: 1 << 20,
             fiber_stack: super::fiber::STACK,
+            registers_only_read: false,
             code_bytes: 64 << 20,
             machine: native::Choice::default(),
             tiers: Tiers::default(),
@@ -560,6 +562,7 @@ impl Builder {
         let mut links = links::<B>();
         let tank = self.fuel.map(|fuel| Box::new(Tank::new(fuel)));
         tank.iter().for_each(|tank| links.set_fuel(tank.word()));
+        links.set_only_read(self.registers_only_read);
         Engine {
             background: Background::new(self.in_background),
             functions: RefCell::default(),

@@ -9,9 +9,9 @@
 //!
 //! A fiber has a list of its own. Its last entry, which is no frame, leads to the frames of who resumed it, while it runs.
 
-use super::function::FrameLayout;
+use super::function::{FrameLayout, Function};
 use super::native::Word;
-use super::{Engine, FunctionId};
+use super::{Builder, Engine, FunctionId};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::frames::ShownFrame;
 use azulejo_core::ir::template::Template;
@@ -20,6 +20,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
+use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -67,7 +68,79 @@ impl ShownOnFiber {
     }
 }
 
+impl Builder {
+    /// Promises that nobody writes registers by [`Frame::set`] and [`Frame::update`], until
+    /// [`Engine::let_registers_be_written`] is called: frames are only looked at, say by a collector that moves nothing. Behind a call that
+    /// `observes` the optimizer then need not load registers again, and what it knows of their values stays true.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// use azulejo::Frames;
+    ///
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// enum Op {
+    ///     Sum { dst: Out<u64> },
+    ///     Return { a: In<u64>, b: In<u64> },
+    /// }
+    /// template! {
+    ///     Op::Sum    => (call observes sum (arglist (carg (frames) ptr)) u64)
+    ///     Op::Return => (return (add $a $b))
+    /// }
+    /// fn sum(frames: Frames<'_>) -> u64 {
+    ///     frames.iter().flat_map(|frame| frame.registers().collect::<Vec<_>>()).map(|(_, value)| value).sum()
+    /// }
+    ///
+    /// let engine: Engine<Op> = Engine::<Op>::builder().registers_only_read(true).build();
+    /// let twice = engine.define("twice", vec![Op::Sum { dst: 1.into() }, Op::Return { a: 0.into(), b: 1.into() }], 2)?;
+    /// assert_eq!(engine.call::<_, u64>(twice, &mut (), (21u64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn registers_only_read(mut self, only_read: bool) -> Self {
+        self.registers_only_read = only_read;
+        self
+    }
+}
+
 impl<B: Bytecode> Engine<B> {
+    /// Ends the promise of [`Builder::registers_only_read`], if it was made, and discards what the optimizer has made of it. Functions that
+    /// run in such code stay in it until they return or leave it: [their frames](Frame::can_be_written) are still only to be looked at.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// use azulejo::Frames;
+    ///
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// enum Op {
+    ///     Set,
+    ///     Return { a: In<u64> },
+    /// }
+    /// template! {
+    ///     Op::Set    => (callv observes set (arglist (carg (frames) ptr)))
+    ///     Op::Return => (return $a)
+    /// }
+    /// fn set(frames: Frames<'_>) {
+    ///     frames.iter().filter(|frame| frame.can_be_written()).for_each(|frame| drop(frame.set(0, 50)));
+    /// }
+    ///
+    /// let engine: Engine<Op> = Engine::<Op>::builder().registers_only_read(true).build();
+    /// let function = engine.define("set", vec![Op::Set, Op::Return { a: 0.into() }], 1)?;
+    /// engine.compile(function)?;
+    /// assert_eq!(engine.call::<_, u64>(function, &mut (), (7u64,))?, if azulejo::can_compile().is_ok() { 7 } else { 50 });
+    /// engine.let_registers_be_written();
+    /// engine.compile(function)?;
+    /// assert_eq!(engine.call::<_, u64>(function, &mut (), (7u64,))?, 50);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn let_registers_be_written(&self) {
+        if self.links.borrow_mut().set_only_read(false) {
+            let functions: Vec<_> = self.functions.borrow().iter().flatten().cloned().collect();
+            let is_optimized =
+                |function: &Rc<Function<B>>| function.is_optimized() || function.tier.is_in_progress();
+            functions.into_iter().filter(is_optimized).for_each(|function| self.discard_optimized(&function));
+            self.free_retired();
+        }
+    }
+
     /// How a function of this number is to show its frames, if functions do.
     pub(super) fn showing(&self, function: u32) -> Option<super::function::Showing> {
         let newest = self.shown.as_ref()?.address();
@@ -219,11 +292,13 @@ impl Frames<'_> {
                 // the ends of fibers that run or are borrowed.
                 let ShownFrame { before, layout, bytecode, call } = *unsafe { shown.as_ref() }?;
                 next = before;
-                let layout = ptr::with_exposed_provenance::<FrameLayout>(layout as usize);
+                let only_read = layout & ShownFrame::ONLY_READ != 0;
+                let layout =
+                    ptr::with_exposed_provenance::<FrameLayout>((layout & !ShownFrame::ONLY_READ) as usize);
                 // SAFETY: layouts live as long as calls of their functions are active.
                 let Some(layout) = (unsafe { layout.as_ref() }) else { continue };
                 let slots = shown.cast::<u64>().wrapping_sub(layout.slot() as usize);
-                return Some(Frame { layout, slots, bytecode, call });
+                return Some(Frame { layout, slots, bytecode, call, only_read });
             }
         })
     }
@@ -285,6 +360,7 @@ pub struct Frame<'a> {
     slots: *mut u64,
     bytecode: u32,
     call: u32,
+    only_read: bool,
 }
 
 impl fmt::Debug for Frame<'_> {
@@ -367,7 +443,8 @@ impl<'a> Frame<'a> {
         self.is_alive(register).then(|| unsafe { self.slots.add(register as usize).read() })
     }
 
-    /// Writes a register. Returns whether it is alive, as nothing is written otherwise.
+    /// Writes a register. Returns whether it is alive, as nothing is written otherwise. Panics if the frame
+    /// [cannot be written](Self::can_be_written).
     ///
     /// ```
     #[doc = include_str!("looking.txt")]
@@ -381,6 +458,7 @@ impl<'a> Frame<'a> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn set(&self, register: u32, value: u64) -> bool {
+        self.demand_that_it_can_be_written();
         let is_alive = self.is_alive(register);
         if is_alive {
             // SAFETY: the frame has the registers that are alive.
@@ -389,7 +467,7 @@ impl<'a> Frame<'a> {
         is_alive
     }
 
-    /// Writes what a function makes of each register that is alive.
+    /// Writes what a function makes of each register that is alive. Panics if the frame [cannot be written](Self::can_be_written).
     ///
     /// ```
     #[doc = include_str!("looking.txt")]
@@ -403,12 +481,31 @@ impl<'a> Frame<'a> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn update(&self, mut change: impl FnMut(u64) -> u64) {
+        self.demand_that_it_can_be_written();
         for &register in self.alive() {
             // SAFETY: as above.
             let slot = unsafe { self.slots.add(register as usize) };
             // SAFETY: as above; nobody has a reference to the slot.
             unsafe { slot.write(change(slot.read())) };
         }
+    }
+
+    /// Whether registers can be written. Otherwise the function runs in code of the optimizer that was made while
+    /// [nobody was to write any](crate::Builder::registers_only_read).
+    ///
+    /// ```
+    /// /// Sets a variable that a debugger knows. Says whether it could.
+    /// fn assign(frame: &azulejo::Frame<'_>, register: u32, value: u64) -> bool {
+    ///     frame.can_be_written() && frame.set(register, value)
+    /// }
+    /// ```
+    pub fn can_be_written(&self) -> bool {
+        !self.only_read
+    }
+
+    #[inline]
+    fn demand_that_it_can_be_written(&self) {
+        assert!(self.can_be_written(), "the engine was told that registers are only read");
     }
 
     fn alive(&self) -> &'a [u32] {

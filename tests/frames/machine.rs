@@ -2,12 +2,14 @@
 //!
 //! Values are words: numbers end in a one, pairs in binary 010, and nothing else is zero. A pair is two words. A collection copies the
 //! pairs that are reachable to another space, and fills the old one with rubbish. So whoever has missed a root, or kept a value that
-//! has moved, finds rubbish there.
+//! has moved, finds rubbish there. A machine whose registers are only read moves nothing: what cannot be reached is rubbish then, and
+//! new pairs are put there.
 
 #![allow(deprecated, reason = "outputs that are also operands are read again on purpose")]
 
 use azulejo::prelude::*;
 use azulejo::{Frames, suspend};
+use std::collections::VecDeque;
 
 /// What is in memory that is not in use.
 const RUBBISH: u64 = 0xdead_dead_dead_deac;
@@ -204,10 +206,14 @@ pub(crate) struct Vm {
     pub(crate) functions: Vec<FunctionId>,
     /// Whether there was too little room.
     pub(crate) is_full: bool,
+    /// Whether it moves pairs.
+    moves: bool,
+    /// Where pairs were that nobody can reach, if it moves none.
+    free: VecDeque<usize>,
 }
 
 impl Vm {
-    pub(crate) fn new(engine: &Engine<Op>) -> Vm {
+    pub(crate) fn new(engine: &Engine<Op>, moves: bool) -> Vm {
         let spaces = (0..SPACES).map(|_| vec![RUBBISH; WORDS].into_boxed_slice()).collect();
         Vm {
             spaces,
@@ -218,6 +224,8 @@ impl Vm {
             engine,
             functions: Vec::new(),
             is_full: false,
+            moves,
+            free: VecDeque::new(),
         }
     }
 
@@ -234,8 +242,43 @@ impl Vm {
         (is_pair(pair) && at + 1 < self.used && at.is_multiple_of(2)).then_some(at)
     }
 
-    /// Moves all that the frames lead to, and these values.
+    /// Keeps all that the frames lead to, and these values.
     pub(crate) fn collect(&mut self, frames: &Frames<'_>, extra: &mut [u64]) {
+        self.collections += 1;
+        match self.moves {
+            true => self.move_all(frames, extra),
+            false => self.keep_all(frames, extra),
+        }
+    }
+
+    fn keep_all(&mut self, frames: &Frames<'_>, extra: &[u64]) {
+        let mut roots: Vec<u64> = frames
+            .iter()
+            .flat_map(|frame| frame.registers().map(|(_, value)| value).collect::<Vec<_>>())
+            .collect();
+        self.roots += roots.len();
+        roots.extend(extra);
+        let mut is_kept = vec![false; self.used];
+        while let Some(value) = roots.pop() {
+            if !is_pair(value) {
+                assert_value(value);
+                continue;
+            }
+            let at = self.index(value).unwrap_or_else(|| panic!("{value:#x} is no pair"));
+            if !std::mem::replace(&mut is_kept[at], true) {
+                roots.extend(&self.spaces[self.space][at..at + 2]);
+            }
+        }
+        for at in (0..self.used).step_by(2).filter(|at| !is_kept[*at]) {
+            let pair = &mut self.spaces[self.space][at..at + 2];
+            if pair[0] != RUBBISH {
+                pair.fill(RUBBISH);
+                self.free.push_back(at);
+            }
+        }
+    }
+
+    fn move_all(&mut self, frames: &Frames<'_>, extra: &mut [u64]) {
         let next = (self.space + 1) % SPACES;
         let mut collection = Collection { old: self.space, new: next, used: 0, vm: self };
         let mut roots = 0;
@@ -248,7 +291,6 @@ impl Vm {
         extra.iter_mut().for_each(|value| *value = collection.moved(*value));
         collection.finish();
         self.roots += roots;
-        self.collections += 1;
     }
 }
 
@@ -266,10 +308,7 @@ impl Collection<'_> {
     /// The value, which is moved if it is a pair.
     fn moved(&mut self, value: u64) -> u64 {
         if !is_pair(value) {
-            assert!(
-                value & 1 == 1 || value == NIL,
-                "{value:#x} is no value: a dead register, or one that was missed"
-            );
+            assert_value(value);
             return value;
         }
         let at = self.vm.index(value).unwrap_or_else(|| panic!("{value:#x} has moved before"));
@@ -298,6 +337,13 @@ impl Collection<'_> {
     }
 }
 
+fn assert_value(value: u64) {
+    assert!(
+        value & 1 == 1 || value == NIL,
+        "{value:#x} is no value: a dead register, or one that was missed"
+    );
+}
+
 fn pair(vm: &mut Vm, first: u64, second: u64, frames: Frames<'_>) -> Result<u64, Trap> {
     let mut both = [first, second];
     vm.collect(&frames, &mut both);
@@ -321,12 +367,17 @@ fn list(vm: &mut Vm, first: *const u64, count: i64, frames: Frames<'_>) -> Resul
 }
 
 fn pair_without_moving(vm: &mut Vm, first: u64, second: u64) -> Result<u64, Trap> {
-    let at = vm.used;
-    if at + 2 > WORDS {
-        vm.is_full = true;
-        return Err(Trap::User(FULL));
-    }
-    vm.used += 2;
+    let at = match vm.free.pop_front() {
+        Some(at) => at,
+        None if vm.used + 2 > WORDS => {
+            vm.is_full = true;
+            return Err(Trap::User(FULL));
+        }
+        None => {
+            vm.used += 2;
+            vm.used - 2
+        }
+    };
     let space = &mut vm.spaces[vm.space];
     [space[at], space[at + 1]] = [first, second];
     Ok(space.as_ptr().wrapping_add(at).expose_provenance() as u64 + 2)

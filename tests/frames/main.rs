@@ -32,10 +32,24 @@ fn ways() -> Vec<Way> {
     ways
 }
 
+/// Those in which frames are only looked at.
+fn ways_that_only_read() -> Vec<Way> {
+    match can_compile() {
+        Err(_) => Vec::new(),
+        Ok(()) => vec![
+            ("optimizer", || Builder::default().only(Tier::Optimizer).registers_only_read(true)),
+            ("climbing", || Builder::default().thresholds(1, 3).registers_only_read(true)),
+            ("climbing, not inlined", || {
+                Builder::default().thresholds(1, 2).inlining(false).registers_only_read(true)
+            }),
+        ],
+    }
+}
+
 /// An engine with a program's functions, and its context.
-fn load(program: &Program, builder: Builder) -> (Box<Engine<Op>>, Vm, FunctionId) {
+fn load(program: &Program, builder: Builder, moves: bool) -> (Box<Engine<Op>>, Vm, FunctionId) {
     let engine: Box<Engine<Op>> = Box::new(builder.build());
-    let mut vm = Vm::new(&engine);
+    let mut vm = Vm::new(&engine, moves);
     for (at, code) in program.functions.iter().enumerate() {
         let code = Code::from(code.clone()).with_temporaries(REGISTERS - 1);
         let function = engine.define(format!("f{at}"), code, REGISTERS).expect("it is right");
@@ -84,8 +98,11 @@ fn check(seed: u64) -> Option<usize> {
     }
     let expected = meaning.map(|value| value.text(DEPTH));
     let mut roots = 0;
-    for (way, builder) in ways() {
-        let (engine, mut vm, function) = load(&program, builder());
+    let (moving, keeping) = (ways().into_iter(), ways_that_only_read().into_iter());
+    for ((way, builder), moves) in
+        moving.zip(std::iter::repeat(true)).chain(keeping.zip(std::iter::repeat(false)))
+    {
+        let (engine, mut vm, function) = load(&program, builder(), moves);
         for round in 0..6 {
             let result = match is_fiber {
                 true => on_fiber(&engine, &mut vm, function, args),
@@ -96,7 +113,7 @@ fn check(seed: u64) -> Option<usize> {
             }
             let result =
                 result.map(|value: u64| tree(&vm, value, DEPTH + 1).text(DEPTH)).map_err(|_| End::Failed);
-            assert_eq!(result, expected, "seed {seed}, {way}, round {round}: {program:#?}");
+            assert_eq!(result, expected, "seed {seed}, {way}, moves: {moves}, round {round}: {program:#?}");
             roots += vm.roots;
         }
     }
@@ -104,7 +121,7 @@ fn check(seed: u64) -> Option<usize> {
 }
 
 #[test]
-fn a_moving_collector_finds_all_values_and_nothing_else() {
+fn a_collector_finds_all_values_and_nothing_else_whether_it_moves_them_or_not() {
     let seeds = std::env::var("FRAMES_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(300);
     let first = std::env::var("FRAMES_FIRST").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     let found: Vec<usize> = (first..first + seeds).filter_map(check).collect();

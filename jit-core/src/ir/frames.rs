@@ -18,7 +18,7 @@ use core::mem::offset_of;
 pub struct ShownFrame {
     /// The address of the frame that was shown before, and still is; zero if there is none.
     pub before: u64,
-    /// What the function's [`ShowPlan::layout`] says.
+    /// What the function's [`ShowPlan::layout`] says, and [`ONLY_READ`](Self::ONLY_READ).
     pub layout: u64,
     /// The bytecode that makes the call.
     pub bytecode: u32,
@@ -40,6 +40,8 @@ impl ShownFrame {
     pub const LAYOUT: u64 = offset_of!(ShownFrame, layout) as u64;
     /// Offset of the bytecode, a number of 32 bits. The number of the call follows it.
     pub const BYTECODE: u64 = offset_of!(ShownFrame, bytecode) as u64;
+    /// The bit of the layout that is set if the code behind the call does not read registers again: nobody may write them.
+    pub const ONLY_READ: u64 = 1;
     /// Offset of the number of the call.
     pub const CALL: u64 = offset_of!(ShownFrame, call) as u64;
 }
@@ -49,7 +51,7 @@ impl ShownFrame {
 pub struct ShowPlan {
     /// The address of the word that leads to the newest of the frames that are shown.
     pub newest: u64,
-    /// What says of which function a frame is. Its meaning is up to who reads the list.
+    /// What says of which function a frame is, an even number. Its meaning is up to who reads the list.
     pub layout: u64,
     /// The first of the slots in which the [`ShownFrame`] stands.
     pub slot: u32,

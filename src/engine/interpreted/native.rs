@@ -368,5 +368,9 @@ impl Links {
 
     pub(crate) fn allow_stops(&self) {}
 
+    pub(crate) fn set_only_read(&mut self, _: bool) -> bool {
+        false
+    }
+
     pub(crate) fn set_fuel(&mut self, _: &Word) {}
 }

@@ -61,13 +61,15 @@ pub(crate) struct Shared {
     table: u64,
     stop: Option<u64>,
     fuel: Option<u64>,
+    only_read: bool,
 }
 
 impl Shared {
     /// The functions as compilers take them.
     pub(crate) fn functions(&self) -> Linkage<'_> {
         let cells = self.addresses.up_to(self.len);
-        Linkage { stop: self.stop, fuel: self.fuel, ..CallCell::functions(Machine::STUBS, cells, self.table) }
+        let Shared { stop, fuel, only_read, table, .. } = *self;
+        Linkage { stop, fuel, only_read, ..CallCell::functions(Machine::STUBS, cells, table) }
     }
 }
 
@@ -84,6 +86,8 @@ pub(crate) struct Links {
     nobody: Box<CallCell>,
     /// The address of the fuel's word, if fuel is limited.
     fuel: Option<u64>,
+    /// Whether nobody writes registers through frames.
+    only_read: bool,
     table: Box<CellTable>,
     /// The functions of some cells by their addresses: of the first ones, as many as there are here.
     by_address: BTreeMap<u64, u32>,
@@ -101,7 +105,8 @@ impl Links {
         let addresses = Arc::new(Addresses::new(2));
         addresses.set(0, std::ptr::from_ref(&*nobody).addr() as u64);
         let table = Box::new(CellTable { cells: addresses.first(), len: 0 });
-        Links { host, cells: Vec::new(), addresses, nobody, fuel: None, table, by_address: BTreeMap::new() }
+        let (cells, by_address) = Default::default();
+        Links { host, cells, addresses, nobody, fuel: None, only_read: false, table, by_address }
     }
 
     /// Adds the call cell of a new function.
@@ -270,14 +275,15 @@ impl Links {
         Linkage {
             stop: self.host.stop_word(),
             fuel: self.fuel,
+            only_read: self.only_read,
             ..CallCell::functions(Machine::STUBS, cells, table)
         }
     }
 
     /// A snapshot for a compiler on another thread.
     pub(crate) fn shared(&self) -> Shared {
-        let Linkage { cells, table, stop, fuel, .. } = self.functions();
-        Shared { addresses: Arc::clone(&self.addresses), len: cells.len(), table, stop, fuel }
+        let Linkage { cells, table, stop, fuel, only_read, .. } = self.functions();
+        Shared { addresses: Arc::clone(&self.addresses), len: cells.len(), table, stop, fuel, only_read }
     }
 
     /// A handle with which other threads stop the program.
@@ -294,5 +300,10 @@ impl Links {
     /// Makes code that is compiled from now on check for stops.
     pub(crate) fn allow_stops(&self) {
         self.host.allow_stops();
+    }
+
+    /// Whether code that is compiled from now on takes it that nobody writes registers through frames. Returns what it took before.
+    pub(crate) fn set_only_read(&mut self, only_read: bool) -> bool {
+        std::mem::replace(&mut self.only_read, only_read)
     }
 }

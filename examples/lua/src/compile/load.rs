@@ -31,10 +31,14 @@ impl Vm {
         Ok(self.heap.closure(definition, self.globals(), &[]))
     }
 
-    /// In which form a source is compiled. From the first one on that names the function which assigns to variables of others, all
-    /// variables that inner functions use are in cells.
+    /// In which form a source is compiled. From the first one on that names a function which assigns to variables of others, all
+    /// variables that inner functions use are in cells, or code expects that variables change while it waits for a call.
     pub(super) fn form_of(&mut self, source: &[u8]) -> Form {
-        self.shares_all |= memchr::memmem::find(source, b"setupvalue").is_some();
+        let names = |name: &[u8]| memchr::memmem::find(source, name).is_some();
+        self.shares_all |= names(b"setupvalue");
+        if names(b"setlocal") {
+            self.engine.let_registers_be_written();
+        }
         let watch = if self.hooks.is_any() { Watch::All } else { Watch::wanted_by(source) };
         let samples = self.profile.as_ref().map(|profile| profile.address());
         Form { watch, shares_all: self.shares_all, samples }

@@ -113,11 +113,13 @@ fn setlocal(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
         match cell {
             Some(cell) => cell.value.set(value),
             None if local.is_cell => {}
+            // The function has been running since before any chunk named this function here.
+            None if !frame.can_be_written() => return None,
             None => drop(frame.set(local.register, value.0)),
         }
-        (local.name.clone(), cell)
+        Some((local.name.clone(), cell))
     })?;
-    let Some((name, cell)) = found else { return Ok(Value::NIL) };
+    let Some((name, cell)) = found.flatten() else { return Ok(Value::NIL) };
     cell.into_iter().for_each(|cell| vm.heap.again(cell.header()));
     thread.into_iter().for_each(|thread| vm.heap.again(thread.header()));
     Ok(Value::string(vm.heap.string(&name)))

@@ -27,7 +27,8 @@ pub(crate) struct Settings {
 impl Settings {
     /// An engine without functions.
     pub(super) fn engine(&self) -> Engine<Op> {
-        let builder = Engine::<Op>::builder();
+        // The collector moves nothing. `debug.setlocal` tells the engine.
+        let builder = Engine::<Op>::builder().registers_only_read(true);
         let builder = match self.tiers {
             Tiers::InterpreterInRust => builder.only(Tier::Interpreter).rust_interpreter(true),
             Tiers::Interpreter => builder.only(Tier::Interpreter),

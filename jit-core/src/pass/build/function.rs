@@ -28,7 +28,7 @@ pub(super) fn scan(
     scratch.last_jump.clear();
     scratch.last_jump.resize(n_code, 0);
     scratch.dead_loops.start(n_code);
-    scratch.registers.clear(scratch.code.plan.slots());
+    scratch.registers.clear(scratch.code.plan.slots(), !source.functions.only_read);
     scratch.known_kinds.clear();
     scratch.code.clear();
     let entry = graph.add_block();

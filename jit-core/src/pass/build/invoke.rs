@@ -50,6 +50,9 @@ pub struct Linkage<'a> {
     /// How the function at hand shows its frame, if some template of its bytecode type passes the frames that are shown to a function.
     /// In stencils, and in code that interprets opcodes, only whether that is so counts.
     pub show: Option<ShowPlan>,
+    /// Whether those who look at frames write no registers: they have the same values behind a call that observes. Only code of whole functions
+    /// depends on it.
+    pub only_read: bool,
 }
 
 /// Where the function is noted that replaces the one which ends in a tail call. All are offsets in bytes.

@@ -49,7 +49,7 @@ const NOTHING: RegisterState = RegisterState { value: Node::NONE, is_stored: fal
 pub(super) struct LoopWrites<'a> {
     /// Those that it writes.
     pub(super) registers: Bits<'a>,
-    /// Whether other code sees registers in their slots meanwhile, and may write them there.
+    /// Whether other code sees registers in their slots meanwhile, and mostly may write them there.
     pub(super) observed: Observed,
 }
 
@@ -126,6 +126,8 @@ pub(super) struct RegisterValues {
     replaced: Vec<Node>,
     local: Option<Node>,
     inputs: Vec<Node>,
+    /// Whether other code that sees registers in their slots may write them there.
+    may_be_written: bool,
     /// Whether a loop's head gets a parameter for each live register, and not only for those that the loop writes.
     params_for_all: bool,
     /// Whether control enters a loop elsewhere than at its head, with another value than the head has.
@@ -133,7 +135,8 @@ pub(super) struct RegisterValues {
 }
 
 impl RegisterValues {
-    pub(super) fn clear(&mut self, n_registers: u32) {
+    pub(super) fn clear(&mut self, n_registers: u32, may_be_written: bool) {
+        self.may_be_written = may_be_written;
         self.registers.clear();
         self.registers.resize(n_registers as usize, UNUSED);
         self.is_irreducible = false;
@@ -304,7 +307,7 @@ impl RegisterValues {
         for (index, register) in members(needed).enumerate() {
             let first = first.filter(|_| !self.params_for_all && !written.contains(register as usize));
             let is_stored = first.is_some_and(|first| self.all_stored(first, index));
-            let stays = first.filter(|_| observed == Observed::Never);
+            let stays = first.filter(|_| !self.may_be_written || observed == Observed::Never);
             let known = stays.map(|first| (first, self.value_on(first, index)));
             let value = match known {
                 Some((first, value)) if self.all_have(first, index, value) => value,

@@ -56,13 +56,15 @@ impl ValueOperands<'_> {
         }
     }
 
-    /// Behind a call that observes: the registers have the values that it has left in the slots.
+    /// Behind a call that observes: the registers have the values that it has left in the slots, if it may have written there.
     pub(super) fn reload_shown(&mut self, cursor: &mut Cursor<'_>) {
         if self.is_exposed {
             return self.reload_all(cursor);
         }
-        for index in 0..self.scratch.shown.len() {
-            self.reload(cursor, self.scratch.shown[index]);
+        if !self.source.functions.only_read {
+            for index in 0..self.scratch.shown.len() {
+                self.reload(cursor, self.scratch.shown[index]);
+            }
         }
     }
 

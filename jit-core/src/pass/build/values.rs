@@ -12,7 +12,7 @@ use super::link::{LocalBlock, Operands, SitePlace};
 use super::show::ShowNodes;
 use super::{FunctionScratch, FunctionSource, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
-use crate::ir::frames::ShowPlan;
+use crate::ir::frames::{ShowPlan, ShownFrame};
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, List, Node};
 use crate::ir::state::{FrameState, StateRegister};
@@ -142,8 +142,9 @@ impl Operands for ValueOperands<'_> {
     }
 
     fn show(&mut self, cursor: &mut Cursor<'_>) -> Option<ShowNodes> {
-        let ShowPlan { newest, layout, slot } = self.source.functions.show?;
+        let ShowPlan { newest, layout, slot, .. } = self.source.functions.show?;
         let shown = self.slot_address(cursor, slot);
+        let layout = if self.source.functions.only_read { layout | ShownFrame::ONLY_READ } else { layout };
         let (frame, bytecode) = self.scratch.code.plan.inlining.place(cursor.at);
         debug_assert_eq!(frame, 0, "an inlined function has no frame to show");
         let [newest, layout, bytecode] =
