@@ -45,6 +45,12 @@ enum Op {
         function: Imm<u32>,
         a: In<u64>,
     },
+    /// Has 77 if the call fails, to which the frame is not shown.
+    TryQuietly {
+        dst: Out<u64>,
+        function: Imm<u32>,
+        a: In<u64>,
+    },
     Tail {
         function: Imm<u32>,
         a: In<u64>,
@@ -94,6 +100,7 @@ template! {
     Op::Call   => (invoke observes $function (arglist $a) u64)
     Op::CallRun => (invoke observes $function (arglist $all) u64)
     Op::CallQuietly => (invoke $function (arglist $a) u64)
+    Op::TryQuietly => (try (invoke $function (arglist $a) u64) 77)
     Op::Tail   => (tail $function (arglist $a))
     Op::Again  => (call observes again (arglist (carg (tc) ptr) (carg $function u32) (carg $a u64)) u64)
     Op::OnFiber => (call observes on_fiber (arglist (carg (tc) ptr) (carg $function u32) (carg $a u64)) u64)
@@ -245,6 +252,22 @@ fn all_callers_that_observe_are_shown() {
     let expected =
         vec![(0, 1, vec![(0, 5), (1, 3)]), (3, 1, vec![(0, 5)]), (4, 0, vec![(0, 5)]), (5, 1, vec![(4, 9)])];
     check(&[inner, tails, quiet, run, through_rust, outer], 5, Ok(9 + 5 + 5 + 5 + 3), &[expected]);
+}
+
+#[test]
+fn frames_of_failed_calls_are_gone_wherever_the_failure_is_caught() {
+    // Fails in a call of a call, which has not come back.
+    let fails = vec![Op::JumpLess { a: 0.into(), k: Imm(10), to: Label(2) }, give(0), Op::Fail];
+    let look = vec![Op::Look, call(1, 0, 0), add(0, 0, 1), give(0)];
+    let quiet = |function| Op::TryQuietly { dst: 1.into(), function: Imm(function), a: 0.into() };
+    // A function that shows its frame to nobody, and may be inlined.
+    let tries = vec![quiet(1), add(0, 0, 1), give(0)];
+    let outer = vec![call(1, 2, 0), Op::Look, quiet(1), Op::Look, add(0, 0, 1), give(0)];
+    let in_look = |after: Vec<Shown>| [vec![(1, 0, vec![(0, 5)])], after].concat();
+    let here = |at: u32| vec![(3, at, vec![(0, 5)])];
+    let expected =
+        [in_look(here(0)), vec![(3, 1, vec![(0, 5)])], in_look(vec![]), vec![(3, 3, vec![(0, 5), (1, 77)])]];
+    check(&[fails, look, tries, outer], 5, Ok(5 + 77), &expected);
 }
 
 #[test]

@@ -6,8 +6,8 @@
 //!
 //! The list needs no unwinding: it is the same in all tiers and on all machines, and goes through whatever Rust functions are in
 //! between. It costs a call that observes five stores and two loads, and only in a language in which some template passes
-//! `(frames)` to a function. A failing call does not take its frame out of the list, since its caller fails as well: the call of Rust
-//! that began it all does.
+//! `(frames)` to a function. A failing call does not take its frame out of the list: whoever goes on does, a caller that catches the failure
+//! or the call of Rust that began it all.
 
 use super::bytecode::Machine;
 use core::mem::offset_of;
@@ -117,6 +117,27 @@ impl<C> Machine<'_, C> {
             // SAFETY: the caller guarantees it.
             unsafe { plan.hide(self.frame) };
         }
+    }
+
+    /// The newest of the frames that are shown, before a call to which this one is not, and which may fail while the function goes on.
+    #[inline]
+    pub fn newest_frame(&self) -> u64 {
+        // SAFETY: the word exists as long as the function may run.
+        self.newest().map_or(0, |newest| unsafe { *newest })
+    }
+
+    /// Behind such a call, which has left frames in the list if it has failed.
+    #[inline]
+    pub fn set_newest_frame(&self, frame: u64) {
+        if let Some(newest) = self.newest() {
+            // SAFETY: as above.
+            unsafe { *newest = frame };
+        }
+    }
+
+    #[inline]
+    fn newest(&self) -> Option<*mut u64> {
+        self.show.map(|plan| core::ptr::with_exposed_provenance_mut(plan.newest as usize))
     }
 
     /// The value of `(frames)`.

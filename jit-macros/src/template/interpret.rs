@@ -414,7 +414,14 @@ impl Writer<'_> {
         let function = self.function(&invoke.function);
         let args = self.arguments(&invoke.args);
         let result = quote!(machine.functions.invoke(machine.context, function, arguments));
-        let ([show, hide], _) = shown(invoke.shown, Vec::new());
+        let ([show, hide], _) = match attempt {
+            // A call that fails leaves its frames in the list.
+            Some(_) if invoke.shown.is_none() => {
+                let show = quote!(let newest = machine.newest_frame(););
+                ([show, quote!(machine.set_newest_frame(newest);)], Vec::new())
+            }
+            _ => shown(invoke.shown, Vec::new()),
+        };
         let result = quote!({ #show let result = #result; #hide result });
         let value = self.outcome(result, typed, attempt, quote!(machine.functions.caught(trap)));
         quote! {{

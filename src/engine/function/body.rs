@@ -117,8 +117,7 @@ impl<B: Bytecode> Body<B> {
         }
         let (generation, speculation) = (AtomicU32::new(0), Speculation::of(&code.ops));
         let sites = Sites::of(&mut code.ops, speculation.slow_paths());
-        let observes = || code.ops.iter().any(|op| B::templates()[op.opcode()].observes());
-        let show = showing.filter(|_| observes()).map(|Showing { newest, function }| {
+        let show = showing.map(|Showing { newest, function }| {
             let layout = FrameLayout::new(function, (&code.ops[..], &code.labels[..]), registers, &mut shape);
             (layout.plan(newest), layout)
         });

@@ -31,7 +31,8 @@ pub(super) struct CallSite {
 /// What the templates of one table say of their calls, each found out once.
 #[derive(Debug, Default)]
 pub struct TemplateCalls {
-    templates: (usize, usize),
+    /// Where the templates are, how many, and whether frames are shown.
+    table: (usize, usize, bool),
     of_opcode: Vec<Option<OpcodeCalls>>,
 }
 
@@ -50,19 +51,20 @@ pub(super) struct OpcodeCalls {
 impl TemplateCalls {
     /// What the template of an opcode says.
     pub(super) fn of(&mut self, source: &FunctionSource<'_>, opcode: usize) -> &OpcodeCalls {
-        let templates = (source.templates.as_ptr() as usize, source.templates.len());
-        if self.templates != templates {
-            self.templates = templates;
+        let shows = source.functions.show.is_some();
+        let table = (source.templates.as_ptr() as usize, source.templates.len(), shows);
+        if self.table != table {
+            self.table = table;
             self.of_opcode.clear();
-            self.of_opcode.resize_with(templates.1, || None);
+            self.of_opcode.resize_with(table.1, || None);
         }
-        let find = || OpcodeCalls::of(source.templates[opcode], &source.opcodes[opcode]);
+        let find = || OpcodeCalls::of(source.templates[opcode], &source.opcodes[opcode], shows);
         self.of_opcode[opcode].get_or_insert_with(find)
     }
 }
 
 impl OpcodeCalls {
-    fn of(template: &Template, opcode: &OpcodeInfo) -> OpcodeCalls {
+    fn of(template: &Template, opcode: &OpcodeInfo, shows: bool) -> OpcodeCalls {
         let is_written = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut);
         let mut is_refused = QuickAndSlow { quick: is_written, slow: false };
         let mut framed = Vec::new();
@@ -73,6 +75,8 @@ impl OpcodeCalls {
             }
             Step::Show { .. } => framed.push((number + 1, quick)),
             Step::Tail { .. } => framed.push((number, quick)),
+            // Its callees may look at the caller of the function, who shows no frame while that is inlined.
+            Step::Invoke { .. } if shows => framed.push((number, quick)),
             step if observes(step) => framed.push((number, quick)),
             _ => {}
         });

@@ -126,6 +126,7 @@ impl<O: Operands> Linker<'_, O> {
         effect: Effect,
     ) {
         self.operands.before_call(&mut self.cursor, effect);
+        let kept = if catches && effect != Effect::Observes { self.keep_list() } else { None };
         let (context, callee, args) = self.prepare_invoke(function, args);
         let (target, cell) = match callee {
             InvokeTarget::Known(cell) => (CallTarget::Direct(cell), None),
@@ -155,6 +156,9 @@ impl<O: Operands> Linker<'_, O> {
             self.define(failure);
         }
         self.after_call(effect);
+        if let Some(kept) = kept {
+            self.restore_list(kept);
+        }
     }
 
     /// Ends the block where an inlined function takes its place. Control goes on behind the template.

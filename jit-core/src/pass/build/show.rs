@@ -50,6 +50,28 @@ impl<O: Operands> Linker<'_, O> {
     }
 }
 
+/// The list of frames as it is in front of a call: where the word is that leads to it, and what is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeptList {
+    newest: Node,
+    frame: Node,
+}
+
+impl<O: Operands> Linker<'_, O> {
+    /// The list, if there is one: the function shows no frame to the call that follows, but goes on if that fails. A call that fails leaves
+    /// frames in the list.
+    pub(super) fn keep_list(&mut self) -> Option<KeptList> {
+        self.functions.show?;
+        let newest = self.operands.newest(&mut self.cursor);
+        Some(KeptList { newest, frame: self.cursor.load(Type::I64, newest) })
+    }
+
+    /// Behind the call the list is what it was.
+    pub(super) fn restore_list(&mut self, KeptList { newest, frame }: KeptList) {
+        self.cursor.store(newest, frame);
+    }
+}
+
 fn store(cursor: &mut Cursor<'_>, shown: Node, offset: u64, value: Node) {
     let address = cursor.address(shown, offset);
     cursor.store(address, value);
