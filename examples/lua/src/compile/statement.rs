@@ -2,7 +2,7 @@
 
 use super::call::More;
 use super::condition::number;
-use super::{Builder, NameKind, Place};
+use super::{Builder, NameKind, Place, Watch};
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
 use crate::run::draft::ITERATOR;
@@ -162,9 +162,10 @@ impl Builder<'_> {
         self.look_at_iteration();
     }
 
-    /// A variable that starts with the value of a hidden one, and is that itself if the program does not assign to it.
+    /// A variable that starts with the value of a hidden one, and is that itself if nobody assigns to it, not even `debug.setlocal`.
     fn declare_copy(&mut self, variable: LocalId, hidden: u32) {
-        if self.function.local(variable).is_assigned || self.is_in_cell(variable) {
+        let is_watched = self.form.watch == Watch::All;
+        if is_watched || self.function.local(variable).is_assigned || self.is_in_cell(variable) {
             let register = self.take(1);
             self.emit(Op::Move { dst: register.into(), a: hidden.into() });
             self.declare(variable, register);

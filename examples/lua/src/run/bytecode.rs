@@ -107,7 +107,8 @@ pub(crate) enum Op {
         slots: Imm<u32>,
         elements: Imm<u32>,
     },
-    /// A table of a [`Layout`](crate::object::layout::Layout). Its values are put there at once, by `PutValue`.
+    /// A table of a [`Layout`](crate::object::layout::Layout). Its values are put there at once, by `PutValue`. The collector works in front of
+    /// this, and not again before they are there: so it need not be told of them.
     NewObject {
         dst: Out<u64>,
         layout: Imm<u64>,

@@ -380,7 +380,6 @@ template! {
     Op::NewTable! => unsafe (dov
         (set $dst (box table (call new_table (arglist (carg (tc) ptr) (carg $slots u32) (carg $elements u32)) ptr)))
         (^collect))
-    // The collector works in front of it, and not again before the values are there: so whoever puts them need not tell it.
     Op::NewObject! => unsafe (dov
         (^collect)
         (set $dst (box table (call new_object (arglist (carg (tc) ptr) (carg $layout u64)) ptr))))
