@@ -4,7 +4,7 @@
 
 use crate::ways;
 use azulejo::prelude::*;
-use azulejo::{Builder, Frames, Resumed, can_switch, suspend};
+use azulejo::{Builder, Frames, Resumed, can_compile, can_switch, suspend};
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 #[bytecode(context = Vm)]
@@ -30,6 +30,10 @@ enum Op {
     },
     /// Adds one to each register that is alive.
     Change,
+    /// Sets register 0 of each frame that can be written to 50. Says how many there are.
+    ChangeWhatCanBe {
+        dst: Out<u64>,
+    },
     Call {
         dst: Out<u64>,
         function: Imm<u32>,
@@ -97,6 +101,7 @@ template! {
         (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr)))
         (set $dst (add $dst $a)))
     Op::Change => (callv observes change (arglist (carg (frames) ptr)))
+    Op::ChangeWhatCanBe => (call observes change_what_can_be (arglist (carg (frames) ptr)) u64)
     Op::Call   => (invoke observes $function (arglist $a) u64)
     Op::CallRun => (invoke observes $function (arglist $all) u64)
     Op::CallQuietly => (invoke $function (arglist $a) u64)
@@ -141,6 +146,11 @@ fn change(frames: Frames<'_>) {
         frame.update(|value| value + 1);
         assert!(!frame.set(1000, 1) && frame.get(1000).is_none());
     }
+}
+
+fn change_what_can_be(frames: Frames<'_>) -> u64 {
+    let can_be = frames.iter().filter(|frame| frame.can_be_written());
+    can_be.map(|frame| frame.set(0, 50) as u64).sum()
 }
 
 fn again(vm: *mut Vm, function: u32, a: u64) -> u64 {
@@ -268,6 +278,23 @@ fn frames_of_failed_calls_are_gone_wherever_the_failure_is_caught() {
     let expected =
         [in_look(here(0)), vec![(3, 1, vec![(0, 5)])], in_look(vec![]), vec![(3, 3, vec![(0, 5), (1, 77)])]];
     check(&[fails, look, tries, outer], 5, Ok(5 + 77), &expected);
+}
+
+#[test]
+fn what_is_only_read_cannot_be_written_until_that_is_over() {
+    let code = vec![Op::ChangeWhatCanBe { dst: 1.into() }, set(2, 1000), add(1, 1, 2), add(0, 0, 1), give(0)];
+    let tiers = [Tier::Interpreter, Tier::Baseline, Tier::Optimizer];
+    for tier in tiers.into_iter().filter(|tier| *tier == Tier::Interpreter || can_compile().is_ok()) {
+        let engine: Engine<Op> = Builder::default().only(tier).registers_only_read(true).build();
+        let function = engine.define("f", code.clone(), 5).expect("it is right");
+        let mut vm = Vm { engine: &raw const engine, functions: vec![function], seen: Vec::new() };
+        // Only the optimizer counts on it.
+        let written = 50 + 1 + 1000;
+        let first = if tier == Tier::Optimizer { 7 + 1000 } else { written };
+        assert_eq!(engine.call(function, &mut vm, (7u64,)), Ok(first), "{tier:?}");
+        engine.let_registers_be_written();
+        assert_eq!(engine.call(function, &mut vm, (7u64,)), Ok(written), "{tier:?}");
+    }
 }
 
 #[test]
