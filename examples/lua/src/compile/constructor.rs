@@ -28,6 +28,11 @@ impl Builder<'_> {
     /// The keys of the fields, if it is known where in the table all values will be. `None` also for an empty table, and where hooks are
     /// to see item after item.
     fn layout_of<'t>(&self, table: &'t Constructor) -> Option<Vec<&'t Name>> {
+        let has_more =
+            matches!(table.items.last()?, ConstructorItem::Positional(value) if value.is_multiple());
+        if table.items.len() > Layout::MAX_VALUES || has_more || self.form.watch == Watch::All {
+            return None;
+        }
         let mut keys: Vec<&Name> = Vec::new();
         for item in &table.items {
             if let ConstructorItem::Keyed(key, _) = item {
@@ -39,10 +44,7 @@ impl Builder<'_> {
                 keys.push(name);
             }
         }
-        let has_more =
-            matches!(table.items.last()?, ConstructorItem::Positional(value) if value.is_multiple());
-        let fits = table.items.len() <= Layout::MAX_VALUES && !has_more;
-        (fits && self.form.watch != Watch::All).then_some(keys)
+        Some(keys)
     }
 
     /// Makes a table when all values are in registers, and puts them there.
