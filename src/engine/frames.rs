@@ -9,7 +9,7 @@
 //!
 //! A fiber has a list of its own. Its last entry, which is no frame, leads to the frames of who resumed it, while it runs.
 
-use super::function::{FrameLayout, Function};
+use super::function::FrameLayout;
 use super::native::Word;
 use super::{Builder, Engine, FunctionId};
 use azulejo_core::ir::bytecode::Bytecode;
@@ -20,7 +20,6 @@ use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
-use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -134,9 +133,8 @@ impl<B: Bytecode> Engine<B> {
     pub fn let_registers_be_written(&self) {
         if self.links.borrow_mut().set_only_read(false) {
             let functions: Vec<_> = self.functions.borrow().iter().flatten().cloned().collect();
-            let is_optimized =
-                |function: &Rc<Function<B>>| function.is_optimized() || function.tier.is_in_progress();
-            functions.into_iter().filter(is_optimized).for_each(|function| self.discard_optimized(&function));
+            let optimized = functions.into_iter().filter(|function| function.is_optimized_or_soon());
+            optimized.for_each(|function| self.discard_optimized(&function));
             self.free_retired();
         }
     }

@@ -151,9 +151,7 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn discard_callers(&self, callee: &Function<B>) {
         for caller in callee.inlined_in.take() {
             let caller = self.functions.borrow().get(caller as usize).cloned().flatten();
-            if let Some(caller) =
-                caller.filter(|caller| caller.is_optimized() || caller.tier.is_in_progress())
-            {
+            if let Some(caller) = caller.filter(|caller| caller.is_optimized_or_soon()) {
                 self.discard_optimized(&caller);
             }
         }

@@ -86,7 +86,7 @@ impl<B: Bytecode> Drop for ChangeOfCode<'_, B> {
             body.speculation.forget_misses();
         }
         // The function is left as it is if the optimizer has made nothing of it, and makes nothing.
-        if is_needed && (function.is_optimized() || function.tier.is_in_progress()) {
+        if is_needed && function.is_optimized_or_soon() {
             engine.discard_optimized(function);
         }
         if is_needed {

@@ -120,15 +120,23 @@ impl<C> Machine<'_, C> {
     }
 
     /// The newest of the frames that are shown, before a call to which this one is not, and which may fail while the function goes on.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`Bytecode::interpret`](super::bytecode::Bytecode::interpret).
     #[inline]
-    pub fn newest_frame(&self) -> u64 {
-        // SAFETY: the word exists as long as the function may run.
+    pub unsafe fn newest_frame(&self) -> u64 {
+        // SAFETY: the caller guarantees that the word exists.
         self.newest().map_or(0, |newest| unsafe { *newest })
     }
 
     /// Behind such a call, which has left frames in the list if it has failed.
+    ///
+    /// # Safety
+    ///
+    /// As for `newest_frame`, which has given this frame.
     #[inline]
-    pub fn set_newest_frame(&self, frame: u64) {
+    pub unsafe fn set_newest_frame(&self, frame: u64) {
         if let Some(newest) = self.newest() {
             // SAFETY: as above.
             unsafe { *newest = frame };

@@ -175,6 +175,11 @@ impl<B: Bytecode> Function<B> {
         self.calls.close(false, self.code.at_start())
     }
 
+    /// Whether the optimizer has made code of it, or is about to.
+    pub(crate) fn is_optimized_or_soon(&self) -> bool {
+        self.is_optimized() || self.tier.is_in_progress()
+    }
+
     /// Discards the optimizer's code; calls that run it keep it alive until they end. All entries must have been closed before.
     pub(crate) fn discard_optimized(&self) {
         debug_assert!(!self.calls.is_open() && !self.calls.has_fallback(), "calls enter the code");

@@ -371,29 +371,22 @@ impl Shapes {
 
     /// The shape of a table with these keys and no metatable, which may be the one that is known. If there is no more room for shapes, it is
     /// one that no other table gets.
-    #[inline]
     pub(super) fn with_keys(&mut self, known: Option<ShapeRef>, keys: &[Gc<Str>]) -> ShapeRef {
-        match self.usable(known.as_ref()) {
-            Some(known) => known,
-            None => self.find_with_keys(keys),
+        if let Some(known) = self.usable(known.as_ref()) {
+            return known;
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn find_with_keys(&mut self, keys: &[Gc<Str>]) -> ShapeRef {
         let known = keys.iter().try_fold(self.root, |shape, key| self.with_key(shape, *key));
         known.unwrap_or_else(|| {
-            let mut first = [None; FEW];
-            first.iter_mut().zip(keys).for_each(|(place, key)| *place = Some(*key));
-            self.make(Shape {
-                count: keys.len() as u32,
-                may_have_mode: keys.iter().any(|key| self.mode == Some(*key)),
-                first,
-                keys: Rc::new(RefCell::new(Keys::of(keys.to_vec()))),
-                ..Shape::without_keys(Meta::None, false, Some(self.root))
-            })
+            self.make_alone(keys.to_vec(), Shape::without_keys(Meta::None, false, Some(self.root)))
         })
+    }
+
+    /// Makes a shape that is this one with all of these keys at once.
+    fn make_alone(&mut self, keys: Vec<Gc<Str>>, shape: Shape) -> ShapeRef {
+        let mut first = [None; FEW];
+        first.iter_mut().zip(&keys).for_each(|(place, key)| *place = Some(*key));
+        let (count, keys) = (keys.len() as u32, Rc::new(RefCell::new(Keys::of(keys))));
+        self.make(Shape { count, first, keys, ..shape })
     }
 
     /// Whether tables of this shape may get more shapes, one for each metatable.
@@ -421,17 +414,11 @@ impl Shapes {
             (_, 0) => None,
             _ => Some(self.with_meta(self.root, meta)),
         };
-        let keys: Vec<Gc<Str>> = shape.keys.borrow().list[..shape.count as usize].to_vec();
-        let same =
-            root.and_then(|root| keys.into_iter().try_fold(root, |shape, key| self.with_key(shape, key)));
+        let all: Vec<Gc<Str>> = shape.keys.borrow().list[..shape.count as usize].to_vec();
+        let same = root.and_then(|root| all.iter().try_fold(root, |shape, key| self.with_key(shape, *key)));
         let child = same.unwrap_or_else(|| {
-            self.make(Shape {
-                count: shape.count,
-                may_have_mode: shape.may_have_mode,
-                first: shape.first,
-                keys: Rc::new(RefCell::new(first_of(&shape))),
-                ..Shape::without_keys(meta, false, Some(shape))
-            })
+            let alone = Shape::without_keys(meta, false, Some(shape));
+            self.make_alone(all, Shape { may_have_mode: shape.may_have_mode, ..alone })
         });
         shape.children.borrow_mut().add_meta(meta, child);
         child

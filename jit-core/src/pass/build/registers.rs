@@ -49,7 +49,7 @@ const NOTHING: RegisterState = RegisterState { value: Node::NONE, is_stored: fal
 pub(super) struct LoopWrites<'a> {
     /// Those that it writes.
     pub(super) registers: Bits<'a>,
-    /// Whether other code sees registers in their slots meanwhile, and mostly may write them there.
+    /// Whether other code sees registers in their slots meanwhile, and may write them there unless they are only read.
     pub(super) observed: Observed,
 }
 

@@ -21,6 +21,13 @@ pub(super) struct ShowNodes {
     pub(super) bytecode: Node,
 }
 
+/// The list of frames as it is in front of a call: where the word is that leads to it, and what is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeptList {
+    newest: Node,
+    frame: Node,
+}
+
 impl<O: Operands> Linker<'_, O> {
     /// Shows the frame to the call that follows.
     pub(super) fn show(&mut self, call: u16) {
@@ -48,16 +55,7 @@ impl<O: Operands> Linker<'_, O> {
             cursor.store(newest, before);
         }
     }
-}
 
-/// The list of frames as it is in front of a call: where the word is that leads to it, and what is there.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct KeptList {
-    newest: Node,
-    frame: Node,
-}
-
-impl<O: Operands> Linker<'_, O> {
     /// The list, if there is one: the function shows no frame to the call that follows, but goes on if that fails. A call that fails leaves
     /// frames in the list.
     pub(super) fn keep_list(&mut self) -> Option<KeptList> {

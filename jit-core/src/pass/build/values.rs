@@ -142,7 +142,7 @@ impl Operands for ValueOperands<'_> {
     }
 
     fn show(&mut self, cursor: &mut Cursor<'_>) -> Option<ShowNodes> {
-        let ShowPlan { newest, layout, slot, .. } = self.source.functions.show?;
+        let ShowPlan { newest, layout, slot } = self.source.functions.show?;
         let shown = self.slot_address(cursor, slot);
         let layout = if self.source.functions.only_read { layout | ShownFrame::ONLY_READ } else { layout };
         let (frame, bytecode) = self.scratch.code.plan.inlining.place(cursor.at);
