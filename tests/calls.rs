@@ -267,7 +267,7 @@ fn callees_see_their_arguments() {
             let (mut graph, expected) = function(&callee, &mut random, &mut frame);
             pass::place::place(&mut place, &mut graph, &mut schedule);
             pass::tile::tile(&mut tile, &graph, &schedule, X64.tables, features, registers, &mut tiles);
-            pass::live::live(&mut live, &tiles, &mut ranges);
+            pass::live::live(&mut live, &tiles, REGISTERS.kept, &mut ranges);
             pass::allocate::allocate(&mut allocate, &tiles, &ranges, registers, &mut assignment)
                 .unwrap_or_else(|why| panic!("{why:?}\n{}", print::graph(&graph)));
             emit::emit(&mut scratch, &tiles, &assignment, &X64, options, &mut code)

@@ -82,7 +82,7 @@ impl Compiler {
             &REGISTERS,
             &mut self.tiles,
         );
-        pass::live::live(&mut self.live, &self.tiles, &mut self.ranges);
+        pass::live::live(&mut self.live, &self.tiles, REGISTERS.kept, &mut self.ranges);
         pass::allocate::allocate(
             &mut self.allocate,
             &self.tiles,

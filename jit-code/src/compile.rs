@@ -285,7 +285,8 @@ impl<M: Backend> Compiler<M> {
         functions: Linkage<'_>,
         observer: &mut dyn Observer,
     ) -> Result<BaselineCode<M>, Error> {
-        let registers = M::MACHINE.registers.for_stencils(self.registers);
+        let pinned = &B::PINNED[..B::PINNED.len().min(M::REGISTERS.pinned.len())];
+        let registers = M::MACHINE.registers.for_stencils(self.registers, !pinned.is_empty());
         let target = Target { registers: registers.unwrap_or(self.registers), ..self.target() };
         // Stencils are shared, so they are emitted either for the memory of any engine near the program's code, or for any
         // memory.
@@ -300,6 +301,7 @@ impl<M: Backend> Compiler<M> {
             options: &options,
             functions,
             keeps_unit: registers.is_some(),
+            pinned: if registers.is_some() { pinned } else { &[] },
             templates,
             observer,
         };

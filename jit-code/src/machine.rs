@@ -38,17 +38,24 @@ pub struct Registers {
     /// For each of the two sets above, the one that stencils are made with: it leaves a register free for `(cu)` in baseline
     /// code.
     pub for_stencils: [&'static RegisterFile; 2],
+    /// The same for bytecode that pins constants: these keep the registers of [`CallRegisters::pinned`](crate::emit::assembler::CallRegisters::pinned).
+    pub for_pinning: [&'static RegisterFile; 2],
     /// The one that opcodes are made with for an interpreter: it leaves free the registers in which interpreted code keeps what it
     /// needs, and the frame pointer. None on machines that have too few.
     pub for_interpreters: Option<&'static RegisterFile>,
 }
 
 impl Registers {
-    /// The registers that stencils are made with in place of these, if that leaves a register for `(cu)`.
-    pub(crate) fn for_stencils(&self, registers: &RegisterFile) -> Option<&'static RegisterFile> {
+    /// The registers that stencils are made with in place of these, if that leaves a register for `(cu)`, and those of constants if
+    /// some are pinned.
+    pub(crate) fn for_stencils(
+        &self,
+        registers: &RegisterFile,
+        are_pinned: bool,
+    ) -> Option<&'static RegisterFile> {
         let known = [self.all, self.but_frame_pointer];
         let known = known.iter().position(|known| core::ptr::eq(*known, registers))?;
-        Some(self.for_stencils[known])
+        Some(if are_pinned { self.for_pinning[known] } else { self.for_stencils[known] })
     }
 }
 
@@ -156,6 +163,7 @@ pub(crate) mod toy {
             all: &NONE,
             but_frame_pointer: &NONE,
             for_stencils: [&NONE; 2],
+            for_pinning: [&NONE; 2],
             for_interpreters: None,
         },
     };
@@ -165,6 +173,7 @@ pub(crate) mod toy {
         int: &[],
         float: &[],
         callee_saved: RegSet::EMPTY,
+        kept: RegSet::EMPTY,
         name: |_| "none",
         abi: |_| unreachable!("nothing is called"),
     };

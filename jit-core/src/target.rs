@@ -149,6 +149,8 @@ pub struct RegisterFile {
     pub float: &'static [Reg],
     /// The registers that a function must restore before it returns.
     pub callee_saved: RegSet,
+    /// Registers that hold one value each, from the entry on: none is given out, and no instruction changes them, calls neither.
+    pub kept: RegSet,
     /// The names of registers in dumps.
     pub name: fn(Reg) -> &'static str,
     /// The calling conventions.

@@ -35,6 +35,7 @@ static REGISTERS: RegisterFile = RegisterFile {
     int: &[A, B, C, D],
     float: &[F, G],
     callee_saved: RegSet::of(&[B]),
+    kept: RegSet::EMPTY,
     name: |reg| ["a", "b", "c", "d", "f", "g"][if reg.0 < 32 { reg.0 as usize } else { reg.0 as usize - 28 }],
     abi: |convention| if convention == Convention::Win64 { &BY_POSITION } else { &BY_CLASS },
 };

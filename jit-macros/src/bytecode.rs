@@ -9,11 +9,14 @@
 mod operands;
 
 use azulejo_core::ir::bytecode::OperandKind;
+use azulejo_core::pass::MAX_PINNED;
 use operands::{Operand, operands};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::meta::ParseNestedMeta;
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Error, Fields, Meta, Path, Type, Variant};
+use syn::{Attribute, Data, DeriveInput, Error, Expr, Fields, Meta, Path, Token, Type, Variant};
 
 /// An opcode.
 struct Opcode<'a> {
@@ -25,6 +28,38 @@ struct Opcode<'a> {
 struct Attributes {
     context: Type,
     operators: Option<Path>,
+    pinned: Vec<Expr>,
+}
+
+impl Attributes {
+    /// What holds for an enum without attributes.
+    fn none() -> Attributes {
+        Attributes { context: syn::parse_quote!(()), operators: None, pinned: Vec::new() }
+    }
+
+    /// Reads `pinned(constant, …)`.
+    fn pin(&mut self, meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
+        if !self.pinned.is_empty() {
+            return Err(meta.error("all pinned constants are in one list"));
+        }
+        if !meta.input.peek(syn::token::Paren) {
+            return Err(meta.error("the constants are in parentheses: `pinned(NIL, TAG)`"));
+        }
+        let list;
+        syn::parenthesized!(list in meta.input);
+        let constants = Punctuated::<Expr, Token![,]>::parse_terminated(&list)?;
+        if constants.is_empty() {
+            return Err(meta.error("no constant is pinned"));
+        }
+        if let Some(more) = constants.iter().nth(MAX_PINNED) {
+            return Err(Error::new(
+                more.span(),
+                "at most two constants are pinned: a machine has few registers",
+            ));
+        }
+        self.pinned.extend(constants);
+        Ok(())
+    }
 }
 
 /// Expands the derive. All errors in the enum are reported together.
@@ -40,7 +75,7 @@ pub(crate) fn derive(input: TokenStream) -> TokenStream {
     };
     let attributes = attributes(&input).unwrap_or_else(|error| {
         note(error);
-        Attributes { context: syn::parse_quote!(()), operators: None }
+        Attributes::none()
     });
     if !input.generics.params.is_empty() {
         note(Error::new(input.generics.span(), "an opcode enum has no parameters"));
@@ -71,7 +106,7 @@ pub(crate) fn derive(input: TokenStream) -> TokenStream {
 }
 
 fn attributes(input: &DeriveInput) -> syn::Result<Attributes> {
-    let mut attributes = Attributes { context: syn::parse_quote!(()), operators: None };
+    let mut attributes = Attributes::none();
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("bytecode")) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("context") {
@@ -80,8 +115,11 @@ fn attributes(input: &DeriveInput) -> syn::Result<Attributes> {
             } else if meta.path.is_ident("operators") {
                 attributes.operators = Some(meta.value()?.parse()?);
                 Ok(())
+            } else if meta.path.is_ident("pinned") {
+                attributes.pin(&meta)
             } else {
-                Err(meta.error("known here are `context = Type` and `operators = path`"))
+                Err(meta
+                    .error("known here are `context = Type`, `operators = path` and `pinned(constant, …)`"))
             }
         })?;
     }
@@ -131,6 +169,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     // Lints that are allowed on the enum are also allowed on its markers.
     let allowed =
         input.attrs.iter().chain(opcodes.iter().flat_map(|opcode| &opcode.variant.attrs)).filter_map(allowed);
+    let pinned = &attributes.pinned;
     let hand_on = hand_on(input, attributes, opcodes);
     let [takes_unit, slow_paths] =
         ["takers_of_unit", "with_slow_paths"].map(|look| table(&core, look, n_opcodes));
@@ -161,6 +200,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                     &__bytecode::Registers::of_all::<#n_opcodes>(Self::OPCODES, Self::OFFSETS);
                 const TAKES_UNIT: &'static [bool] = #takes_unit;
                 const SLOW_PATHS: &'static [bool] = #slow_paths;
+                const PINNED: &'static [u64] = &[#(#pinned),*];
                 const SITES: &'static [&'static [(u8, __bytecode::SiteInfo)]] = &[#(#sites),*];
 
                 #[inline(always)]
@@ -431,6 +471,7 @@ fn stand_in(name: &Ident, context: &Type) -> TokenStream {
                 const OFFSETS: &'static [&'static [u16]] = &[];
                 const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] = &[];
                 const TAKES_UNIT: &'static [bool] = &[];
+                const PINNED: &'static [u64] = &[];
                 const SLOW_PATHS: &'static [bool] = &[];
                 const SITES: &'static [&'static [(u8, __bytecode::SiteInfo)]] = &[];
                 fn opcode(&self) -> usize {

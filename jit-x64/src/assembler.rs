@@ -31,6 +31,7 @@ impl Assembler for Emitter {
         host: R11,
         temp: R11,
         kept: [R12, RBX, KEPT_CU],
+        pinned: &PINNED,
         interpreted: INTERPRETED,
     };
 

@@ -2,8 +2,8 @@
 
 use crate::frame::SAVE_ORDER;
 use crate::regs::{
-    INTERPRETER_REGISTERS, RBP, REGISTERS, REGISTERS_BUT_RBP, RSP, STENCIL_REGISTERS,
-    STENCIL_REGISTERS_BUT_RBP,
+    INTERPRETER_REGISTERS, PINNING_REGISTERS, PINNING_REGISTERS_BUT_RBP, RBP, REGISTERS, REGISTERS_BUT_RBP,
+    RSP, STENCIL_REGISTERS, STENCIL_REGISTERS_BUT_RBP,
 };
 use azulejo_code::Field;
 use azulejo_code::machine::{Machine, Registers, Signals, Unwinding};
@@ -34,6 +34,7 @@ pub static MACHINE: Machine = Machine {
         all: &REGISTERS,
         but_frame_pointer: &REGISTERS_BUT_RBP,
         for_stencils: [&STENCIL_REGISTERS, &STENCIL_REGISTERS_BUT_RBP],
+        for_pinning: [&PINNING_REGISTERS, &PINNING_REGISTERS_BUT_RBP],
         for_interpreters: Some(&INTERPRETER_REGISTERS),
     },
 };

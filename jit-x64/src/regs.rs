@@ -1,6 +1,7 @@
 //! The registers of x86-64.
 
 use crate::abi;
+use azulejo_core::pass::MAX_PINNED;
 use azulejo_core::target::{Reg, RegSet, RegisterFile};
 
 macro_rules! registers {
@@ -41,6 +42,7 @@ pub static REGISTERS: RegisterFile = RegisterFile {
         XMM0, XMM1, XMM2, XMM3, XMM4, XMM5, XMM6, XMM7, XMM8, XMM9, XMM10, XMM11, XMM12, XMM13, XMM14, XMM15,
     ],
     callee_saved: CALLEE_SAVED,
+    kept: RegSet::EMPTY,
     name,
     abi: abi::of,
 };
@@ -55,6 +57,20 @@ pub static REGISTERS_BUT_RBP: RegisterFile =
 /// All registers but the stack pointer and [`KEPT_CU`].
 pub(crate) static STENCIL_REGISTERS: RegisterFile =
     RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12, R14, R15], ..REGISTERS };
+
+/// Where baseline code keeps constants that the bytecode type pins.
+pub(crate) const PINNED: [Reg; MAX_PINNED] = [R14, R15];
+
+/// All registers but the stack pointer, [`KEPT_CU`] and [`PINNED`].
+pub(crate) static PINNING_REGISTERS: RegisterFile = RegisterFile {
+    int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12],
+    kept: RegSet::of(&PINNED),
+    ..REGISTERS
+};
+
+/// All registers but the stack pointer, the frame pointer, [`KEPT_CU`] and [`PINNED`].
+pub(crate) static PINNING_REGISTERS_BUT_RBP: RegisterFile =
+    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12], ..PINNING_REGISTERS };
 
 /// Where interpreted code keeps the bytecode's address, its function's record, and the table of opcodes or the top of the operand
 /// stack.

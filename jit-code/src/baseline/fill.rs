@@ -11,7 +11,7 @@ use super::pack::{
 };
 use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::CodeMemory;
-use crate::emit::{Backend, BaselineFrame, Frame, OwnFrame};
+use crate::emit::{Backend, BaselineFrame, Frame, KeptValues, OwnFrame};
 use crate::faults::{Guarded, Registered};
 use crate::field::Field;
 use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
@@ -31,6 +31,7 @@ pub(super) struct Around<'a, M: Backend> {
     pub(super) code: CodeView<'a>,
     pub(super) labels: &'a [u32],
     pub(super) unit: u64,
+    pub(super) kept: KeptValues,
     /// The address of the entries that slow paths set, a byte for each bytecode.
     pub(super) slow_paths: u64,
     /// The functions that the bytecode may call.
@@ -147,7 +148,7 @@ pub(super) fn fill<M: Backend>(
         _faults: faults,
         installed,
         own: around.own,
-        unit: (!around.frame.unit_at.is_empty()).then_some(around.unit),
+        kept: around.kept,
         leaves,
         positions: at.positions as u32,
         n_bytecodes: around.code.len as u32,

@@ -30,7 +30,9 @@ mod plan;
 mod stock;
 
 use crate::call::TargetCode;
-use crate::emit::{self, Backend, BaselineFrame, LEAVES, MAX_FRAME_BYTES, Options, OwnFrame, Set};
+use crate::emit::{
+    self, Backend, BaselineFrame, KeptValues, LEAVES, MAX_FRAME_BYTES, Options, OwnFrame, Set,
+};
 use crate::faults::Registered;
 use crate::status::Status;
 use crate::stencil::{self, Stencil};
@@ -61,8 +63,8 @@ pub struct Baseline<M: Backend> {
     is_alone: bool,
     /// How many stencils it has made.
     made: u64,
-    /// The code around functions that do not keep `(cu)` in a register, and around those that do.
-    frames: [Option<BaselineFrame<M>>; 2],
+    /// The code around functions, by whether they keep `(cu)`, and pinned constants, in registers.
+    frames: [[Option<BaselineFrame<M>>; 2]; 2],
     plan: Plan,
     scratch: stencil::Scratch<M>,
 }
@@ -70,7 +72,7 @@ pub struct Baseline<M: Backend> {
 impl<M: Backend> Default for Baseline<M> {
     fn default() -> Self {
         let (plan, scratch) = Default::default();
-        Baseline { shelf: None, is_alone: false, made: 0, frames: [None, None], plan, scratch }
+        Baseline { shelf: None, is_alone: false, made: 0, frames: Default::default(), plan, scratch }
     }
 }
 
@@ -82,8 +84,8 @@ pub struct BaselineCode<M: Backend> {
     _faults: Option<Registered>,
     installed: Installed,
     own: OwnFrame<M>,
-    /// The value of `(cu)`, if it is kept in a register.
-    unit: Option<u64>,
+    /// What it keeps in registers.
+    kept: KeptValues,
     leaves: [u32; LEAVES],
     /// The offset of the table behind the code that holds the start of each bytecode's code.
     positions: u32,
@@ -108,6 +110,8 @@ pub struct Machinery<'a, M: Backend> {
     pub functions: Linkage<'a>,
     /// Whether `(cu)` has a register of its own in baseline code.
     pub keeps_unit: bool,
+    /// The constants that have registers of their own in baseline code.
+    pub pinned: &'static [u64],
     /// By opcode.
     pub templates: &'static [&'static Template],
     /// The observer of each stage.
@@ -137,18 +141,21 @@ impl<M: Backend> Baseline<M> {
             true => self.plan::<B, false>(function, machinery, counter)?,
             false => self.plan::<B, true>(function, machinery, counter)?,
         }
-        let keeps_unit = self.plan.keeps_unit();
-        let Stock { saved, room, ref packed, .. } = *Self::stock(&self.shelf);
-        let known = &mut self.frames[keeps_unit as usize];
-        known.take_if(|frame| (frame.saved, frame.room) != (saved, room));
-        let frame =
-            known.get_or_insert_with(|| BaselineFrame::new(saved, room, keeps_unit, machinery.options));
         let Function { labels, unit, slow_paths, .. } = *function;
+        let [keeps_unit, keeps_pinned] = self.plan.keeps();
+        let kept = KeptValues {
+            unit: keeps_unit.then_some(unit as u64),
+            pinned: if keeps_pinned { machinery.pinned } else { &[] },
+        };
+        let Stock { saved, room, ref packed, .. } = *Self::stock(&self.shelf);
+        let known = &mut self.frames[keeps_unit as usize][keeps_pinned as usize];
+        known.take_if(|frame| (frame.saved, frame.room, frame.pinned) != (saved, room, kept.pinned));
+        let frame = known.get_or_insert_with(|| BaselineFrame::new(saved, room, kept, machinery.options));
         let code = fill::CodeView::of(function);
         let functions = machinery.functions;
         let own = frame.of(function.shape.slots);
         let (unit, slow_paths) = (unit as u64, slow_paths.address());
-        let around = Around { frame, own, code, labels, unit, slow_paths, functions, count };
+        let around = Around { frame, own, code, labels, unit, kept, slow_paths, functions, count };
         fill::fill(&self.plan, packed, around, memory)
     }
 
@@ -232,6 +239,7 @@ impl<M: Backend> Baseline<M> {
             cached: 0,
             omits_store: false,
             keeps_unit: machinery.keeps_unit,
+            pinned: &[],
             constants: Constants::Long,
             functions: machinery.functions.of_process(),
         };
@@ -264,7 +272,7 @@ impl<M: Backend> Baseline<M> {
         let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
         let functions = machinery.functions.of_process();
         let omits_store = no_store_of.is_some();
-        let keeps_unit = machinery.keeps_unit;
+        let (keeps_unit, pinned) = (machinery.keeps_unit, machinery.pinned);
         let mut request = StencilRequest {
             vocab,
             opcode: info,
@@ -272,6 +280,7 @@ impl<M: Backend> Baseline<M> {
             cached,
             omits_store,
             keeps_unit,
+            pinned,
             constants,
             functions,
         };
@@ -325,7 +334,7 @@ impl<M: Backend> BaselineCode<M> {
     pub fn as_target(&self) -> TargetCode<M::Frame> {
         let start = self.address(0);
         match self.own.places() {
-            Some(places) => TargetCode::RunsInFrame { frame: self.own.frame, places, unit: self.unit, start },
+            Some(places) => TargetCode::RunsInFrame { frame: self.own.frame, places, kept: self.kept, start },
             None => TargetCode::TakesFrame {
                 entry: self.entry(),
                 third: start,

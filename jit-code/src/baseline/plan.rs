@@ -93,6 +93,8 @@ bitflags::bitflags! {
         const TAKES_CACHED = 2;
         /// It reads the reserved register of `(cu)`.
         const READS_UNIT = 4;
+        /// It reads the reserved registers of pinned constants.
+        const READS_PINNED = 8;
     }
 }
 
@@ -224,6 +226,7 @@ impl Opcodes {
         has.set(Has::MORE_TO_DO, stencil.has_more_to_do());
         has.set(Has::TAKES_CACHED, made.facts.takes_cached);
         has.set(Has::READS_UNIT, made.facts.reads_unit);
+        has.set(Has::READS_PINNED, made.facts.reads_pinned);
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
         if let Some(carry) = made.facts.cached {
@@ -503,10 +506,11 @@ impl Plan {
         }
     }
 
-    /// Whether one of the stencils reads the reserved register of `(cu)`.
+    /// Whether one of the stencils reads the reserved register of `(cu)`, and whether one reads those of pinned constants.
     #[inline]
-    pub(super) fn keeps_unit(&self) -> bool {
-        Has::from_bits_truncate(self.has).contains(Has::READS_UNIT)
+    pub(super) fn keeps(&self) -> [bool; 2] {
+        let has = Has::from_bits_truncate(self.has);
+        [Has::READS_UNIT, Has::READS_PINNED].map(|reads| has.contains(reads))
     }
 
     /// The stencil of each bytecode.

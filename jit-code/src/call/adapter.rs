@@ -5,6 +5,7 @@
 //! code.
 
 use super::{CallCell, Host};
+use crate::emit::KeptValues;
 use crate::memory::Installed;
 use azulejo_core::pass::build::FunctionSource;
 
@@ -53,8 +54,8 @@ pub enum TargetCode<F> {
         frame: F,
         /// The offsets in it of the call cell, the context, and the slots for VM registers.
         places: [u32; 3],
-        /// The value of `(cu)`, if the code keeps it in a register.
-        unit: Option<u64>,
+        /// What the code keeps in registers.
+        kept: KeptValues,
         /// The address of the first bytecode's code.
         start: *const (),
     },

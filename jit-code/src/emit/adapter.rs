@@ -6,7 +6,7 @@
 use super::admit::admit_to_adapter;
 use super::assembler::{Results, Target, Test};
 use super::leave::{enter_next, hand_on, succeed};
-use super::{Backend, Frame, Options, by_hand};
+use super::{Backend, Frame, KeptValues, Options, by_hand};
 use crate::call::{AdapterAdmission, Entries, MissingArguments, TargetCode};
 use crate::unwind::StackFrame;
 use azulejo_core::ir::status::Left;
@@ -21,8 +21,8 @@ pub(crate) fn adapter<M: Backend>(
     options: &Options,
 ) -> (M, Entries) {
     match *code {
-        TargetCode::RunsInFrame { frame, places, unit, start } => {
-            into((frame, places, unit, start), admission, cleared, options)
+        TargetCode::RunsInFrame { frame, places, kept, start } => {
+            into((frame, places, kept, start), admission, cleared, options)
         }
         TargetCode::TakesFrame { entry, third, stack_bytes, is_turned } => {
             around((entry, third, stack_bytes, is_turned), admission, cleared, options)
@@ -32,7 +32,7 @@ pub(crate) fn adapter<M: Backend>(
 
 /// An adapter for baseline code: it makes the frame, and the code drops it and returns to the adapter's caller.
 fn into<M: Backend>(
-    (frame, [cell, context, slots], unit, start): (M::Frame, [u32; 3], Option<u64>, *const ()),
+    (frame, [cell, context, slots], kept, start): (M::Frame, [u32; 3], KeptValues, *const ()),
     admission: &AdapterAdmission<'_>,
     cleared: &[u32],
     options: &Options,
@@ -50,9 +50,10 @@ fn into<M: Backend>(
         false => cx.copy_register(kept_context, M::REGISTERS.context),
     }
     cx.address(kept_slots, stack_pointer, slots as i64);
-    if let Some(unit) = unit {
+    if let Some(unit) = kept.unit {
         cx.set_register(kept_unit, unit);
     }
+    kept.pinned::<M>().for_each(|(reg, bits)| cx.set_register(reg, bits));
     cx.jump_at(Target::Address(start.addr() as u64));
     (cx, entries)
 }

@@ -6,7 +6,7 @@
 
 use super::assembler::{Results, Target, Test};
 use super::leave::{enter_next_of_host, leave, skip_unless_tail_call};
-use super::{Backend, Buffer, Frame, Options, by_hand};
+use super::{Backend, Buffer, Frame, KeptValues, Options, by_hand};
 use crate::call::{CallCell, Host};
 use crate::field::Field;
 use crate::unwind::StackFrame;
@@ -37,6 +37,8 @@ pub struct BaselineFrame<M: Backend> {
     pub prologue: Vec<u8>,
     /// Where in the prologue the frame is made, as [`Frame::write_room`] expects it.
     pub make_at: usize,
+    /// The constants that it keeps in registers.
+    pub pinned: &'static [u64],
     /// Where in the prologue `(cu)` is loaded into its register, if it is kept in one.
     pub unit_at: Vec<(usize, Field)>,
     /// Returns from the function.
@@ -66,19 +68,20 @@ impl<M: Backend> OwnFrame<M> {
 }
 
 impl<M: Backend> BaselineFrame<M> {
-    /// The code around stencils that use these registers and `room` bytes of the stack. It may keep `(cu)` in a register.
-    pub(crate) fn new(saved: RegSet, room: u32, keeps_unit: bool, options: &Options) -> BaselineFrame<M> {
+    /// The code around stencils that use these registers and `room` bytes of the stack. Each function has a unit of its own.
+    pub(crate) fn new(saved: RegSet, room: u32, kept: KeptValues, options: &Options) -> BaselineFrame<M> {
         let stack_pointer = M::MACHINE.unwinding.stack_pointer;
         let [kept_context, kept_slots, kept_unit] = M::REGISTERS.kept;
         let [context, slots, start] = M::REGISTERS.entered_with;
-        let used = saved.union(RegSet::of(&M::REGISTERS.kept[..if keeps_unit { 3 } else { 2 }]));
+        let used = saved.union(RegSet::of(&M::REGISTERS.kept[..2])).union(kept.registers::<M>());
         let frame = M::Frame::new(used, room + SLOTS, true, options).resizable();
         let mut cx: M = by_hand(options, frame);
         let make_at = cx.prologue();
         cx.store_word(stack_pointer, room as i64, None);
         cx.copy_register(kept_context, context);
         cx.copy_register(kept_slots, slots);
-        let unit_at = if keeps_unit { cx.set_later(kept_unit) } else { Vec::new() };
+        let unit_at = kept.unit.map_or(Vec::new(), |_| cx.set_later(kept_unit));
+        kept.pinned::<M>().for_each(|(reg, bits)| cx.set_register(reg, bits));
         cx.jump_at(Target::Register(start));
         let prologue = core::mem::take(&mut cx.bytes);
         cx.change_results(Results::Turned);
@@ -91,7 +94,18 @@ impl<M: Backend> BaselineFrame<M> {
         debug_assert!(cx.fixups.is_empty(), "it is put anywhere as it is");
         let leaves = cx.leaves[..].try_into().expect("that often the frame is taken back");
         let Buffer { frame, bytes: epilogue, .. } = cx.into_buffer();
-        BaselineFrame { frame, room, saved, prologue, make_at, unit_at, epilogue, left, leaves }
+        BaselineFrame {
+            frame,
+            room,
+            saved,
+            pinned: kept.pinned,
+            prologue,
+            make_at,
+            unit_at,
+            epilogue,
+            left,
+            leaves,
+        }
     }
 
     /// The frame of a function with this many slots. The slots are in the frame unless they are too many.

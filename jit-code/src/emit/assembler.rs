@@ -39,6 +39,8 @@ pub struct CallRegisters {
     pub temp: Reg,
     /// Where baseline code keeps the context, the slots, and `(cu)` if it needs that.
     pub kept: [Reg; 3],
+    /// Where baseline code keeps constants that the bytecode type pins, as many as there are registers for that. Calls preserve them.
+    pub pinned: &'static [Reg],
     /// Where interpreted code keeps the address of the bytecode, its function's record, and the table of opcodes; where there is an
     /// operand stack, its top in place of the table. All are preserved by calls.
     pub interpreted: [Reg; 3],

@@ -124,6 +124,7 @@ impl Assembler for Emitter {
         host: NONE,
         temp: NONE,
         kept: [NONE; 3],
+        pinned: &[],
         interpreted: [NONE; 3],
     };
 

@@ -190,6 +190,9 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     /// For each opcode, whether its template takes `(cu)`; empty if no template does.
     const TAKES_UNIT: &'static [bool];
 
+    /// Constants that templates use a lot: baseline code keeps them in machine registers, as far as the machine has some for that.
+    const PINNED: &'static [u64];
+
     /// For each opcode, whether its template has a slow path; empty if no template has one.
     const SLOW_PATHS: &'static [bool];
 

@@ -7,8 +7,8 @@
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
 use super::{
-    Target, allocate, build, chaos, counters, dead, forward, kinds, live, number, place, placeholders,
-    represent, rewrite, tile, unwrap,
+    Target, allocate, build, chaos, counters, dead, forward, kinds, live, number, pinned, place,
+    placeholders, represent, rewrite, tile, unwrap,
 };
 use crate::check;
 use crate::error::Error;
@@ -186,12 +186,16 @@ impl Compilation {
         observer: &mut dyn Observer,
     ) -> Result<build::StencilFacts, Error> {
         let facts = build::stencil(&mut self.build, request, &mut self.graph, values);
-        let facts = facts.ok_or(Error::Internal("stencil"))?;
+        let mut facts = facts.ok_or(Error::Internal("stencil"))?;
         self.judge_graph("stencil", target, observer)?;
         self.lower_kinds(target, observer)?;
         // Slots are written from integer registers, and words that were just written are read from there most quickly.
         self.had_kinds = false;
         self.optimize(target, observer)?;
+        facts.reads_pinned = pinned::insert(&mut self.graph, request.pinned);
+        if facts.reads_pinned {
+            self.judge_graph("pinned", target, observer)?;
+        }
         placeholders::insert(&mut self.graph, request.constants);
         let may_be_held = request.constants == build::Constants::Held;
         let violations = || check::placeholders::placeholders(&self.graph, may_be_held);
@@ -286,7 +290,7 @@ impl Compilation {
             self.graph = Graph::new(self.graph.vocab);
         }
 
-        live::live(&mut self.live, &self.tiles, &mut self.ranges);
+        live::live(&mut self.live, &self.tiles, registers.kept, &mut self.ranges);
         if is_long {
             self.live = live::Scratch::default();
         }

@@ -13,6 +13,7 @@ use crate::ir::grouped::Grouped;
 use crate::ir::index::{InstId, List, LiveRange, Vreg, index};
 use crate::ir::ranges::{LiveRangeData, Pos, Ranges, Segment};
 use crate::ir::tiles::{Constraint, Edge, Operand, Role, TileList};
+use crate::target::RegSet;
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
@@ -32,6 +33,8 @@ pub struct Scratch {
     found: Vec<Segment>,
     /// Union-find: for each virtual register another one that it is joined to, or itself.
     joined: Vec<Vreg>,
+    /// The virtual registers of values that stay in registers of their own.
+    kept: Vec<Vreg>,
     lists: Lists,
     pairs: Vec<(u16, Vreg, Vreg)>,
 }
@@ -74,14 +77,15 @@ pub(super) fn use_end(operand: &Operand, inst: InstId) -> Option<Pos> {
     }
 }
 
-/// Finds the live ranges of a function.
-pub fn live(scratch: &mut Scratch, tiles: &TileList, out: &mut Ranges) {
+/// Finds the live ranges of a function. The values in the `kept` registers have ranges of their own.
+pub fn live(scratch: &mut Scratch, tiles: &TileList, kept: RegSet, out: &mut Ranges) {
     out.clear();
     scratch.find_spans(tiles);
     if !scratch.far.is_empty() {
         find_preds(tiles, &mut scratch.preds);
     }
     scratch.find_segments(tiles);
+    scratch.find_kept(tiles, kept);
     scratch.join(tiles);
     scratch.finish(tiles, out);
 }
@@ -99,6 +103,19 @@ pub(super) fn find_preds(tiles: &TileList, preds: &mut Grouped<u32>) {
 }
 
 impl Scratch {
+    /// Finds the values that are in `kept` registers.
+    fn find_kept(&mut self, tiles: &TileList, kept: RegSet) {
+        self.kept.clear();
+        if kept.is_empty() {
+            return;
+        }
+        for operand in &tiles.operands {
+            if matches!(operand.constraint, Constraint::Fixed(reg) if kept.contains(reg)) {
+                self.kept.push(operand.vreg);
+            }
+        }
+    }
+
     /// Finds definitions and uses. A block comes after its dominators, so a definition comes before its uses.
     fn find_spans(&mut self, tiles: &TileList) {
         self.spans.clear();
@@ -267,7 +284,13 @@ impl Scratch {
     fn try_join(&mut self, tiles: &TileList, a: Vreg, b: Vreg) -> bool {
         let is_constant = |vreg: Vreg| tiles.constant(vreg).is_some();
         let (data_a, data_b) = (&tiles.vregs[a.at()], &tiles.vregs[b.at()]);
-        if is_constant(a) || is_constant(b) || data_a.ty.class() != data_b.ty.class() {
+        let is_kept = |vreg: Vreg| self.kept.contains(&vreg);
+        if is_constant(a)
+            || is_constant(b)
+            || is_kept(a)
+            || is_kept(b)
+            || data_a.ty.class() != data_b.ty.class()
+        {
             return false;
         }
         let (a, b) = (find(&mut self.joined, a), find(&mut self.joined, b));

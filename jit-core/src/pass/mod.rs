@@ -12,6 +12,7 @@
 //! | [`rewrite`] | the simplifications that forwarding enables | `check::graph` |
 //! | [`unwrap`](unwrap::unwrap) | frame states without casts around their values | `check::graph` |
 //! | [`dead`] | a graph without unused nodes | `check::graph` |
+//! | `pinned` | registers in place of constants that stencils keep there | `check::graph` |
 //! | `placeholders` | constants in a stencil's holes | `check::placeholders` |
 //! | [`place`] | a schedule: each floating value in a block | `check::schedule`, `check::copies` |
 //! | [`tile`] | a tile list: instructions | `check::tiles` |
@@ -34,6 +35,7 @@ pub mod limits;
 pub mod live;
 pub mod number;
 mod observe;
+mod pinned;
 pub mod place;
 mod placeholders;
 pub mod represent;
@@ -44,6 +46,7 @@ mod whole;
 
 pub use compilation::Compilation;
 pub use observe::{Allocated, Blind, Observer, STAGES};
+pub use pinned::MAX_PINNED;
 
 use crate::grammar::TileSet;
 use crate::ir::tiles::TileId;

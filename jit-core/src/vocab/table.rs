@@ -346,6 +346,9 @@ operator_table! {
     KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     KEPT_CU "kept_cu" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
+    // The constants that a bytecode type pins: each is in a register that nothing else is ever in.
+    PINNED0 "pinned0" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
+    PINNED1 "pinned1" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     CACHED "cached" () [] -> Same, Key::Result, HELD, None, [PURE GRAPH STENCIL], (none);
     CONTINUE "continue" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
     CONTINUE_WITH "continue_with" (Ptr Ptr Same) [Code] -> Void, Key::Operand, HANDED, None, [GRAPH STENCIL ENDS], (none);

@@ -57,6 +57,8 @@ tile! {
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = rbx) => |cx, t| { let _ = (cx, t); },
     kept_cu: (kept_cu) -> reg, 1 => |cx, t| cx.mov(t.out(), regs::KEPT_CU.number()),
+    pinned0: (pinned0) -> reg, 0, entry, fixed(out = r14) => |cx, t| { let _ = (cx, t); },
+    pinned1: (pinned1) -> reg, 0, entry, fixed(out = r15) => |cx, t| { let _ = (cx, t); },
     hole: (hole $v) -> reg, 1 => |cx, t| cx.mov_imm(t.out(), t.imm(0) as u64),
     cached: (cached.i64) -> reg, 0, entry, fixed(out = rax) => |cx, t| { let _ = (cx, t); },
     cachedf: (cached.$t:float) -> num, 0, entry, fixed(out = xmm0) => |cx, t| { let _ = (cx, t); },

@@ -37,6 +37,7 @@ impl Assembler for Emitter {
         host: FLAG,
         temp: TEMP,
         kept: KEPT,
+        pinned: &PINNED,
         interpreted: INTERPRETED,
     };
 

@@ -27,6 +27,7 @@ pub static MACHINE: Machine = Machine {
         all: &REGISTERS,
         but_frame_pointer: &STENCIL_REGISTERS,
         for_stencils: [&STENCIL_REGISTERS, &STENCIL_REGISTERS],
+        for_pinning: [&PINNING_REGISTERS, &PINNING_REGISTERS],
         for_interpreters: Some(&REGISTERS),
     },
 };

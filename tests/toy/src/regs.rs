@@ -1,7 +1,8 @@
-//! Registers: eight for integers and eight for floats are allocatable; the machine keeps five more for itself, and three are for
-//! an interpreter.
+//! Registers: eight for integers and eight for floats are allocatable; the machine keeps five more for itself, three are for
+//! an interpreter, and two for pinned constants.
 
 use azulejo_core::ir::template::Convention;
+use azulejo_core::pass::MAX_PINNED;
 use azulejo_core::target::{Abi, Reg, RegSet, RegisterFile};
 
 macro_rules! registers {
@@ -22,14 +23,14 @@ registers! {
     X0 = int 0 "x0", X1 = int 1 "x1", X2 = int 2 "x2", X3 = int 3 "x3",
     X4 = int 4 "x4", X5 = int 5 "x5", X6 = int 6 "x6", X7 = int 7 "x7",
     SP = int 8 "sp", LINK = int 9 "link", TEMP = int 10 "temp", FLAG = int 11 "flag",
-    I0 = int 12 "i0", I1 = int 13 "i1", I2 = int 14 "i2",
+    I0 = int 12 "i0", I1 = int 13 "i1", I2 = int 14 "i2", P0 = int 15 "p0", P1 = int 16 "p1",
     F0 = float 0 "f0", F1 = float 1 "f1", F2 = float 2 "f2", F3 = float 3 "f3",
     F4 = float 4 "f4", F5 = float 5 "f5", F6 = float 6 "f6", F7 = float 7 "f7",
     FTEMP = float 8 "ftemp",
 }
 
 /// How many registers each class has, including the machine's own.
-pub const COUNT: usize = 15;
+pub const COUNT: usize = 17;
 
 /// Where baseline code keeps the context, the slots, and `(cu)` in functions that need it.
 pub(crate) const KEPT: [Reg; 3] = [X5, X6, X7];
@@ -39,7 +40,7 @@ pub(crate) const KEPT: [Reg; 3] = [X5, X6, X7];
 pub(crate) const INTERPRETED: [Reg; 3] = [I0, I1, I2];
 
 /// The callee-saved registers.
-pub const CALLEE_SAVED: RegSet = RegSet::of(&[X5, X6, X7, F6, F7, I0, I1, I2]);
+pub const CALLEE_SAVED: RegSet = RegSet::of(&[X5, X6, X7, F6, F7, I0, I1, I2, P0, P1]);
 
 const CALLER_SAVED: RegSet = RegSet::of(&[X0, X1, X2, X3, X4, F0, F1, F2, F3, F4, F5]);
 
@@ -48,6 +49,7 @@ pub static REGISTERS: RegisterFile = RegisterFile {
     int: &[X0, X1, X2, X3, X4, X5, X6, X7],
     float: &[F0, F1, F2, F3, F4, F5, F6, F7],
     callee_saved: CALLEE_SAVED,
+    kept: RegSet::EMPTY,
     name,
     abi,
 };
@@ -56,6 +58,13 @@ pub static REGISTERS: RegisterFile = RegisterFile {
 /// is the same.
 pub(crate) static STENCIL_REGISTERS: RegisterFile =
     RegisterFile { int: &[X0, X1, X2, X3, X4, X5, X6], ..REGISTERS };
+
+/// Where baseline code keeps constants that the bytecode type pins: this machine has two more registers for them, which nothing else uses.
+pub(crate) const PINNED: [Reg; MAX_PINNED] = [P0, P1];
+
+/// Those for stencils in which constants are pinned.
+pub(crate) static PINNING_REGISTERS: RegisterFile =
+    RegisterFile { kept: RegSet::of(&PINNED), ..STENCIL_REGISTERS };
 
 /// Functions of the host. The simulator calls each by its own convention.
 static HOST: Abi = Abi {

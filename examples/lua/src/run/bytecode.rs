@@ -10,11 +10,12 @@
 use super::cases::{CallCase, FieldCase};
 use super::elements::ElementCase;
 use super::vm::Vm;
+use crate::object::value::{NIL, TABLE};
 use azulejo::prelude::*;
 use azulejo::{Regs, RegsMut, Site};
 
 #[derive(Bytecode, Clone, Copy, Debug)]
-#[bytecode(context = Vm)]
+#[bytecode(context = Vm, pinned(NIL, TABLE.wrapping_neg()))]
 #[allow(missing_docs, reason = "operands are called what they are")]
 pub(crate) enum Op {
     Const {

@@ -233,6 +233,11 @@ impl Allocator<'_> {
             return;
         }
         let range = self.ranges.get(interval.range);
+        if let Some(home) = range.hint.filter(|reg| self.regs.kept.contains(*reg)) {
+            // Nothing else is ever there, so nobody has to know.
+            self.scratch.intervals.all[at.at()].place = IntervalPlace::Reg(home);
+            return;
+        }
         let latest = self.scratch.latest[interval.range.at()];
         if interval.is_idle() {
             return self.place_idle(at);

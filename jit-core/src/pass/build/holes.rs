@@ -36,12 +36,16 @@ pub(super) struct HoleOperands<'a> {
     pub(super) reads_unit: bool,
     /// Whether code outside the template may access any slot.
     pub(super) observed: bool,
+    /// Whether the template has the address of slots, through which it may write any.
+    aliased: bool,
     /// Whether the template uses an operand in a way that no hole can express.
     pub(super) is_inexpressible: bool,
     /// The values of constant operands, and the operands' indices.
     constants: Vec<(Node, u8)>,
-    /// The operand that the block wrote last, with the value.
+    /// The operand that was written last, with the value, as long as its slot has that.
     last: Option<(u8, Node)>,
+    /// For each block of the template: the same on each edge that was linked so far, in order.
+    last_in: Vec<Vec<Option<(u8, Node)>>>,
     /// The operand written last, with the 64 bits for its slot, until something may read that slot. A stencil that omits
     /// the store writes the slot only then.
     pub(super) unstored: Option<(u8, Node)>,
@@ -96,7 +100,7 @@ impl Operands for HoleOperands<'_> {
 
     fn window(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
         self.flush(cursor);
-        self.observed = true;
+        (self.observed, self.aliased) = (true, true);
         self.slot(cursor, operand)
     }
 
@@ -116,7 +120,7 @@ impl Operands for HoleOperands<'_> {
             Op::TC => return self.pointer(cursor, CONTEXT),
             Op::LOCAL => {
                 self.flush(cursor);
-                self.observed = true;
+                (self.observed, self.aliased) = (true, true);
                 return self.pointer(cursor, FRAME);
             }
             Op::CU if self.request.keeps_unit => {
@@ -239,12 +243,13 @@ impl Operands for HoleOperands<'_> {
 
     fn edge(&mut self, _: &mut Cursor<'_>, to: &LocalBlock) {
         self.is_cached_in[to.number as usize] &= self.is_cached;
+        self.last_in[to.number as usize].push(self.last);
     }
 
-    fn start(&mut self, _: &mut Cursor<'_>, block: &LocalBlock) {
+    fn start(&mut self, cursor: &mut Cursor<'_>, block: &LocalBlock) {
         // An edge that is not linked yet is a back edge of a loop, and the loop's writes are unknown.
         self.is_cached = self.is_cached_in[block.number as usize] && block.awaited == 0;
-        self.last = None;
+        self.last = if block.awaited == 0 { self.last_at(cursor, block) } else { None };
     }
 
     fn seal(&mut self, _: &mut Cursor<'_>, _: &LocalBlock) {}
@@ -312,9 +317,11 @@ impl<'a> HoleOperands<'a> {
             reads_slot: false,
             reads_unit: false,
             observed: false,
+            aliased: false,
             is_inexpressible: false,
             constants: Vec::new(),
             last: None,
+            last_in: vec![Vec::new(); request.template.blocks as usize],
             unstored: None,
             exits: [Block::NONE; 1 + MAX_OPERANDS],
             table: None,
@@ -331,7 +338,7 @@ impl<'a> HoleOperands<'a> {
             cursor.jump(self.exits[NEXT]);
             return None;
         }
-        let Some((operand, value)) = self.last.filter(|_| !self.observed) else {
+        let Some((operand, value)) = self.last.filter(|_| !self.aliased) else {
             self.flush(cursor);
             self.continue_at(cursor, NEXT, None);
             return None;
@@ -366,6 +373,24 @@ impl<'a> HoleOperands<'a> {
                 cursor.leave(Op::CONTINUE_WITH, ty, &[context, frame, value], exit as u64);
             }
         }
+    }
+
+    /// What was written last where a block starts, if it is the same operand on all edges.
+    fn last_at(&self, cursor: &mut Cursor<'_>, block: &LocalBlock) -> Option<(u8, Node)> {
+        let edges = &self.last_in[block.number as usize];
+        let (operand, first) = edges.first().copied().flatten()?;
+        let ty = cursor.ty(first);
+        let mut values = Vec::with_capacity(edges.len());
+        for edge in edges {
+            let (_, value) = edge.filter(|(other, value)| *other == operand && cursor.ty(*value) == ty)?;
+            values.push(value);
+        }
+        if values.iter().all(|value| *value == first) {
+            return Some((operand, first));
+        }
+        let param = cursor.graph.add_param(block.block, ty, cursor.at);
+        cursor.graph.set_inputs(param, &values);
+        Some((operand, param))
     }
 
     fn exit_block(&mut self, cursor: &mut Cursor<'_>, exit: usize) -> Block {

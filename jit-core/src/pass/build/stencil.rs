@@ -35,6 +35,8 @@ pub struct StencilRequest<'a> {
     pub omits_store: bool,
     /// Whether `(cu)` has a reserved machine register; otherwise it is a hole.
     pub keeps_unit: bool,
+    /// The constants that have reserved machine registers.
+    pub pinned: &'static [u64],
     /// How holes for constants are made.
     pub constants: Constants,
     /// The part of the data for calls that is the same for all engines: see [`Linkage::of_process`].
@@ -81,6 +83,8 @@ pub struct StencilFacts {
     pub takes_cached: bool,
     /// Whether it reads the reserved register of `(cu)`.
     pub reads_unit: bool,
+    /// Whether it reads the reserved registers of pinned constants.
+    pub reads_pinned: bool,
 }
 
 /// The type in which a value is cached.
@@ -119,6 +123,7 @@ pub fn stencil(
         can_omit_store: operands.unstored.is_some(),
         takes_cached: request.cached != 0 && !operands.reads_slot && !operands.observed,
         reads_unit: operands.reads_unit,
+        reads_pinned: false,
     };
     let is_expressible = !operands.is_inexpressible;
     if !is_expressible || holes.is_full() {
@@ -128,10 +133,17 @@ pub fn stencil(
     Some(facts)
 }
 
+/// A template with more steps has no variants that read a cached value: each takes as long to make as the template is long, and saves
+/// one load.
+const MOST_STEPS: usize = 256;
+
 /// The first two operands that a template's hot blocks read before anything may have written their VM registers, each with the
-/// type in which it is cached.
+/// type in which it is cached. None of a template that is long.
 pub fn first_reads(template: &Template) -> Vec<CachedValue> {
     let mut reads: Vec<CachedValue> = Vec::new();
+    if template.steps.len() > MOST_STEPS {
+        return reads;
+    }
     let mut is_cold = vec![false; template.blocks as usize];
     let mut is_skipped = false;
     for step in template.steps {
