@@ -23,7 +23,9 @@ use proc_macro::TokenStream;
 /// runs of registers. `T` is an integer or float of up to 64 bits or a raw pointer. `Site<Case, N>` is memory of the bytecode for what
 /// it learns: up to `N` cases of a plain struct.
 /// `#[bytecode(context = Vm)]` sets the type that `(tc)` points to, and `#[bytecode(operators = my_ops)]` selects the operators
-/// of `operators!` that the templates use.
+/// of `operators!` that the templates use. `#[bytecode(pinned(TAG, OFFSET.wrapping_neg()))]` names up to two constants of 64 bits that most templates
+/// use: baseline code keeps them in machine registers, as far as the machine has some. A subtraction adds the negative of its constant, so
+/// that is what to pin.
 ///
 /// ```
 /// use azulejo::prelude::*;

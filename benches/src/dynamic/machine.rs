@@ -22,7 +22,7 @@ const CLOSURE_TAG: Word = CLOSURE >> 48;
 macro_rules! opcodes {
     ($($(#[$doc:meta])* $name:ident $write:ident { $($field:ident: $kind:ident $(<$($argument:tt),+>)?),* })*) => {
         #[derive(Bytecode, Clone, Copy, Debug)]
-        #[bytecode(context = Heap)]
+        #[bytecode(context = Heap, pinned(NIL, TABLE.wrapping_neg()))]
         pub(crate) enum Op {
             $($(#[$doc])* $name { $($field: $kind $(<$($argument),+>)?),* },)*
         }

@@ -11,7 +11,8 @@ use super::pack::{
 };
 use super::plan::{MAX_BYTES, Plan, Slow};
 use crate::CodeMemory;
-use crate::emit::{Backend, BaselineFrame, Frame, KeptValues, OwnFrame};
+use crate::call::KeptValues;
+use crate::emit::{Backend, BaselineFrame, Frame, OwnFrame};
 use crate::faults::{Guarded, Registered};
 use crate::field::Field;
 use crate::stencil::{COLD_ALIGNMENT, Hole, Part};

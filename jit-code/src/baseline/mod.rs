@@ -29,10 +29,8 @@ mod pack;
 mod plan;
 mod stock;
 
-use crate::call::TargetCode;
-use crate::emit::{
-    self, Backend, BaselineFrame, KeptValues, LEAVES, MAX_FRAME_BYTES, Options, OwnFrame, Set,
-};
+use crate::call::{KeptValues, TargetCode};
+use crate::emit::{self, Backend, BaselineFrame, LEAVES, MAX_FRAME_BYTES, Options, OwnFrame, Set};
 use crate::faults::Registered;
 use crate::status::Status;
 use crate::stencil::{self, Stencil};

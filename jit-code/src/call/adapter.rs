@@ -4,8 +4,7 @@
 //! like code compiled for calls. The compiler makes the decisions that are the same for all machines; a machine only emits the
 //! code.
 
-use super::{CallCell, Host};
-use crate::emit::KeptValues;
+use super::{CallCell, Host, KeptValues};
 use crate::memory::Installed;
 use azulejo_core::pass::build::FunctionSource;
 

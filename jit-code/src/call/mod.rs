@@ -31,6 +31,7 @@ mod adapter;
 mod cell;
 mod glue;
 mod host;
+mod kept;
 mod outcome;
 mod stubs;
 mod tail;
@@ -40,6 +41,7 @@ pub use adapter::{
 };
 pub use cell::{CallCell, Packing};
 pub use host::{Callbacks, Host, HostFunctions, Remote};
+pub use kept::KeptValues;
 pub use outcome::{Outcome, TAIL_CALL, UnresolvedCall};
 pub use stubs::{InterpretedStubs, Stubs};
 pub use tail::SavedTailCall;

@@ -6,8 +6,8 @@
 use super::admit::admit_to_adapter;
 use super::assembler::{Results, Target, Test};
 use super::leave::{enter_next, hand_on, succeed};
-use super::{Backend, Frame, KeptValues, Options, by_hand};
-use crate::call::{AdapterAdmission, Entries, MissingArguments, TargetCode};
+use super::{Backend, Frame, Options, by_hand};
+use crate::call::{AdapterAdmission, Entries, KeptValues, MissingArguments, TargetCode};
 use crate::unwind::StackFrame;
 use azulejo_core::ir::status::Left;
 use azulejo_core::target::RegSet;
@@ -50,10 +50,7 @@ fn into<M: Backend>(
         false => cx.copy_register(kept_context, M::REGISTERS.context),
     }
     cx.address(kept_slots, stack_pointer, slots as i64);
-    if let Some(unit) = kept.unit {
-        cx.set_register(kept_unit, unit);
-    }
-    kept.pinned::<M>().for_each(|(reg, bits)| cx.set_register(reg, bits));
+    kept.each(kept_unit, M::REGISTERS.pinned).for_each(|(reg, bits)| cx.set_register(reg, bits));
     cx.jump_at(Target::Address(start.addr() as u64));
     (cx, entries)
 }

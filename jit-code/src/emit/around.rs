@@ -6,8 +6,8 @@
 
 use super::assembler::{Results, Target, Test};
 use super::leave::{enter_next_of_host, leave, skip_unless_tail_call};
-use super::{Backend, Buffer, Frame, KeptValues, Options, by_hand};
-use crate::call::{CallCell, Host};
+use super::{Backend, Buffer, Frame, Options, by_hand};
+use crate::call::{CallCell, Host, KeptValues};
 use crate::field::Field;
 use crate::unwind::StackFrame;
 use azulejo_core::ir::status::Left;
@@ -73,7 +73,9 @@ impl<M: Backend> BaselineFrame<M> {
         let stack_pointer = M::MACHINE.unwinding.stack_pointer;
         let [kept_context, kept_slots, kept_unit] = M::REGISTERS.kept;
         let [context, slots, start] = M::REGISTERS.entered_with;
-        let used = saved.union(RegSet::of(&M::REGISTERS.kept[..2])).union(kept.registers::<M>());
+        let used = saved
+            .union(RegSet::of(&M::REGISTERS.kept[..2]))
+            .union(kept.registers(kept_unit, M::REGISTERS.pinned));
         let frame = M::Frame::new(used, room + SLOTS, true, options).resizable();
         let mut cx: M = by_hand(options, frame);
         let make_at = cx.prologue();
@@ -81,7 +83,8 @@ impl<M: Backend> BaselineFrame<M> {
         cx.copy_register(kept_context, context);
         cx.copy_register(kept_slots, slots);
         let unit_at = kept.unit.map_or(Vec::new(), |_| cx.set_later(kept_unit));
-        kept.pinned::<M>().for_each(|(reg, bits)| cx.set_register(reg, bits));
+        let constants = KeptValues { unit: None, ..kept };
+        constants.each(kept_unit, M::REGISTERS.pinned).for_each(|(reg, bits)| cx.set_register(reg, bits));
         cx.jump_at(Target::Register(start));
         let prologue = core::mem::take(&mut cx.bytes);
         cx.change_results(Results::Turned);

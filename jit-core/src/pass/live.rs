@@ -282,15 +282,10 @@ impl Scratch {
     }
 
     fn try_join(&mut self, tiles: &TileList, a: Vreg, b: Vreg) -> bool {
-        let is_constant = |vreg: Vreg| tiles.constant(vreg).is_some();
+        // Constants are made again, and what is kept in a register of its own never leaves it.
+        let is_alone = |vreg: Vreg| tiles.constant(vreg).is_some() || self.kept.contains(&vreg);
         let (data_a, data_b) = (&tiles.vregs[a.at()], &tiles.vregs[b.at()]);
-        let is_kept = |vreg: Vreg| self.kept.contains(&vreg);
-        if is_constant(a)
-            || is_constant(b)
-            || is_kept(a)
-            || is_kept(b)
-            || data_a.ty.class() != data_b.ty.class()
-        {
+        if is_alone(a) || is_alone(b) || data_a.ty.class() != data_b.ty.class() {
             return false;
         }
         let (a, b) = (find(&mut self.joined, a), find(&mut self.joined, b));

@@ -404,7 +404,10 @@ fn source(opcodes: &[Opcode]) -> String {
 }
 
 fn write_source(out: &mut String, opcodes: &[Opcode]) -> std::fmt::Result {
-    writeln!(out, "/// The opcodes.\n#[derive(Bytecode, Clone, Copy, Debug)]\n#[bytecode(context = Vm)]")?;
+    writeln!(
+        out,
+        "/// The opcodes.\n#[derive(Bytecode, Clone, Copy, Debug)]\n#[bytecode(context = Vm, pinned((0x7ffc_u64 << 48).wrapping_neg(), 0x7ffa << 48))]"
+    )?;
     writeln!(out, "#[allow(missing_docs, reason = \"their templates say what they are\")]\npub enum Op {{")?;
     for Opcode { name, fields, .. } in opcodes {
         let fields: Vec<String> = fields.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();

@@ -3,7 +3,6 @@
 //! In: the function's unit, and the constants that its bytecode type pins. Out: the registers that hold them, with their values: whatever
 //! enters baseline code puts them there.
 
-use super::Backend;
 use azulejo_core::target::{Reg, RegSet};
 
 /// The values that a function's baseline code keeps in registers: only those that its stencils read.
@@ -16,14 +15,17 @@ pub struct KeptValues {
 }
 
 impl KeptValues {
-    /// The pinned constants, each with its register.
-    pub(crate) fn pinned<M: Backend>(&self) -> impl Iterator<Item = (Reg, u64)> {
-        core::iter::zip(M::REGISTERS.pinned.iter().copied(), self.pinned.iter().copied())
+    /// The values, each with its register: that of `(cu)`, and those of pinned constants.
+    pub(crate) fn each(self, unit: Reg, pinned: &'static [Reg]) -> impl Iterator<Item = (Reg, u64)> {
+        let pinned = core::iter::zip(pinned.iter().copied(), self.pinned.iter().copied());
+        self.unit.map(|value| (unit, value)).into_iter().chain(pinned)
     }
 
     /// The registers of all values.
-    pub(crate) fn registers<M: Backend>(&self) -> RegSet {
-        let unit = self.unit.map_or(RegSet::EMPTY, |_| RegSet::of(&M::REGISTERS.kept[2..]));
-        self.pinned::<M>().fold(unit, |set, (reg, _)| set.union(RegSet::of(&[reg])))
+    pub(crate) fn registers(self, unit: Reg, pinned: &'static [Reg]) -> RegSet {
+        self.each(unit, pinned).fold(RegSet::EMPTY, |mut set, (reg, _)| {
+            set.insert(reg);
+            set
+        })
     }
 }
