@@ -54,7 +54,7 @@ pub struct OpTable {
     /// The start of its cells in [`TileSet::cells`].
     pub base: u32,
     /// For each operand, the start of the classes of views in [`TileSet::classes`].
-    pub maps: [u32; MAX_ARITY],
+    pub maps: [u16; MAX_ARITY],
     /// For each operand, the distance between the cells of two consecutive classes.
     pub strides: [u16; MAX_ARITY],
 }

@@ -143,8 +143,8 @@ impl Packer {
             }
             self.views.push(view);
         }
-        let mut maps: BTreeMap<Vec<u16>, u32> = BTreeMap::new();
-        let mut known: BTreeMap<(Vec<u16>, [u32; MAX_ARITY]), u32> = BTreeMap::new();
+        let mut maps: BTreeMap<Vec<u16>, u16> = BTreeMap::new();
+        let mut known: BTreeMap<(Vec<u16>, [u16; MAX_ARITY]), u32> = BTreeMap::new();
         for shape in &states.shapes {
             let mut counts = [1; MAX_ARITY];
             let mut offsets = [0; MAX_ARITY];
@@ -153,7 +153,8 @@ impl Packer {
                 counts[place] = projection.classes.len();
                 let map: Vec<u16> = first.iter().map(|state| projection.class_of[*state]).collect();
                 offsets[place] = *maps.entry(map).or_insert_with_key(|map| {
-                    let start = self.classes.len() as u32;
+                    let start =
+                        u16::try_from(self.classes.len()).expect("there are fewer than 65,536 classes");
                     self.classes.extend(map.iter().map(|class| {
                         u8::try_from(*class).expect("an operand place tells fewer than 256 states apart")
                     }));
