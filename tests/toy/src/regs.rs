@@ -1,5 +1,5 @@
-//! Registers: eight for integers and eight for floats are allocatable; the machine keeps five more for itself, three are for
-//! an interpreter, and two for pinned constants.
+//! Registers: eight for integers and eight for floats are allocatable; the machine keeps five more for itself, and three are for
+//! an interpreter. Baseline code pins constants in two of these.
 
 use azulejo_core::ir::template::Convention;
 use azulejo_core::pass::MAX_PINNED;
@@ -23,24 +23,26 @@ registers! {
     X0 = int 0 "x0", X1 = int 1 "x1", X2 = int 2 "x2", X3 = int 3 "x3",
     X4 = int 4 "x4", X5 = int 5 "x5", X6 = int 6 "x6", X7 = int 7 "x7",
     SP = int 8 "sp", LINK = int 9 "link", TEMP = int 10 "temp", FLAG = int 11 "flag",
-    I0 = int 12 "i0", I1 = int 13 "i1", I2 = int 14 "i2", P0 = int 15 "p0", P1 = int 16 "p1",
+    I0 = int 12 "i0", I1 = int 13 "i1", I2 = int 14 "i2",
     F0 = float 0 "f0", F1 = float 1 "f1", F2 = float 2 "f2", F3 = float 3 "f3",
     F4 = float 4 "f4", F5 = float 5 "f5", F6 = float 6 "f6", F7 = float 7 "f7",
     FTEMP = float 8 "ftemp",
 }
 
 /// How many registers each class has, including the machine's own.
-pub const COUNT: usize = 17;
+pub const COUNT: usize = 15;
+
+const _: () = assert!(COUNT <= 16, "instructions have four bits for a register");
 
 /// Where baseline code keeps the context, the slots, and `(cu)` in functions that need it.
 pub(crate) const KEPT: [Reg; 3] = [X5, X6, X7];
 
 /// Where interpreted code keeps the bytecode's address, its function's record, and the table of opcodes or the top of the operand
-/// stack. Nothing else uses them.
+/// stack. Baseline code keeps [pinned constants](PINNED) there.
 pub(crate) const INTERPRETED: [Reg; 3] = [I0, I1, I2];
 
 /// The callee-saved registers.
-pub const CALLEE_SAVED: RegSet = RegSet::of(&[X5, X6, X7, F6, F7, I0, I1, I2, P0, P1]);
+pub const CALLEE_SAVED: RegSet = RegSet::of(&[X5, X6, X7, F6, F7, I0, I1, I2]);
 
 const CALLER_SAVED: RegSet = RegSet::of(&[X0, X1, X2, X3, X4, F0, F1, F2, F3, F4, F5]);
 
@@ -59,8 +61,8 @@ pub static REGISTERS: RegisterFile = RegisterFile {
 pub(crate) static STENCIL_REGISTERS: RegisterFile =
     RegisterFile { int: &[X0, X1, X2, X3, X4, X5, X6], ..REGISTERS };
 
-/// Where baseline code keeps constants that the bytecode type pins: this machine has two more registers for them, which nothing else uses.
-pub(crate) const PINNED: [Reg; MAX_PINNED] = [P0, P1];
+/// Where baseline code keeps constants that the bytecode type pins: in two of the registers that otherwise only interpreted code uses.
+pub(crate) const PINNED: [Reg; MAX_PINNED] = [I0, I1];
 
 /// Those for stencils in which constants are pinned.
 pub(crate) static PINNING_REGISTERS: RegisterFile =

@@ -180,8 +180,8 @@ tile! {
     // stencils: the registers that are kept from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = x5) => |cx, t| { let _ = (cx, t); },
     kept_local: (kept_local) -> reg, 0, entry, fixed(out = x6) => |cx, t| { let _ = (cx, t); },
-    pinned0: (pinned0) -> reg, 0, entry, fixed(out = p0) => |cx, t| { let _ = (cx, t); },
-    pinned1: (pinned1) -> reg, 0, entry, fixed(out = p1) => |cx, t| { let _ = (cx, t); },
+    pinned0: (pinned0) -> reg, 0, entry, fixed(out = i0) => |cx, t| { let _ = (cx, t); },
+    pinned1: (pinned1) -> reg, 0, entry, fixed(out = i1) => |cx, t| { let _ = (cx, t); },
     kept_cu: (kept_cu) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), KEPT[2].number()),
     hole: (hole $v) -> reg, 1 => |cx, t| cx.constant(t.out(), t.imm(0) as u64),
     cached: (cached.i64) -> reg, 0, entry, fixed(out = x0) => |cx, t| { let _ = (cx, t); },
