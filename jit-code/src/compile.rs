@@ -367,7 +367,7 @@ impl<M: Backend> Compiler<M> {
                 // case.
                 let has_frame =
                     graph.nodes.is_empty() || !tiles.states.is_empty() || tiles.insts.iter().any(is_frame);
-                let slots = if has_frame { slots } else { 0 };
+                let slots = if has_frame { slots + tiles.inlining.shown_slots } else { 0 };
                 let admit = |emitter: &mut M| admit_calls(emitter, admission, options.backtraces);
                 let form = Form::CallEntry { slots, admit };
                 emit_as(emission, tiles, assignment, set, options, form, code)?;

@@ -346,6 +346,55 @@ fn a_function_is_shown_at_its_own_bytecodes_whatever_is_inlined_in_it() {
     check(&[inner, looks, outer], 5, Ok(13), &expected);
 }
 
+/// What has become part of its caller's code is shown like what was called, and is read again where somebody may have written.
+#[test]
+fn inlined_functions_are_shown_with_their_callers() {
+    let inner = vec![Op::Look, Op::Change, add(0, 0, 0), give(0)];
+    let middle = vec![
+        set(2, 3),
+        // Here a loop starts.
+        call(1, 0, 2),
+        add(3, 3, 1),
+        Op::JumpLess { a: 3.into(), k: Imm(20), to: Label(1) },
+        add(0, 0, 3),
+        give(0),
+    ];
+    let outer = vec![set(4, 9), call(1, 1, 0), Op::Look, add(0, 1, 4), give(0)];
+    // Each time all registers that are alive get one more.
+    let seen = |n: u64, sum: u64| {
+        vec![(0, 0, vec![(0, 3 + n)]), (1, 1, vec![(0, 5 + n), (2, 3 + n), (3, sum + n)]), (2, 1, vec![(4, 9 + n)])]
+    };
+    // The inner function returns 8, then 10.
+    let expected = [seen(0, 0), seen(1, 8), vec![(2, 2, vec![(1, 27), (4, 11)])]];
+    check(&[inner.clone(), middle.clone(), outer.clone()], 5, Ok(38), &expected);
+    if can_compile().is_err() {
+        return;
+    }
+    let engine: Engine<Op> = Builder::default().only(Tier::Optimizer).build();
+    let functions = [inner, middle, outer].map(|code| engine.define("f", code, 5).expect("it is right"));
+    engine.compile(functions[2]).expect("it is small");
+    assert!(engine.stats().inlined >= 2, "{:?}", engine.stats());
+}
+
+/// What its caller will read is seen while an inlined function runs which never comes back.
+#[test]
+fn callers_of_inlined_functions_without_an_end_are_shown() {
+    let forever = vec![
+        Op::Look,
+        Op::Suspend { dst: 1.into(), a: 0.into() },
+        Op::JumpLess { a: 0.into(), k: Imm(1000), to: Label(0) },
+        Op::Fail,
+    ];
+    let middle = vec![set(3, 8), set(4, 70), call(1, 0, 0), add(1, 1, 3), give(1)];
+    let on_fiber = vec![set(3, 6), call(1, 1, 0), add(1, 1, 3), give(1)];
+    let outer = vec![Op::OnFiber { dst: 1.into(), function: Imm(2), a: 0.into() }, give(1)];
+    let inside = |at| vec![(0, at, vec![(0, 5)]), (1, 2, vec![(3, 8)]), (2, 1, vec![(3, 6)])];
+    if can_switch() {
+        let expected = [[inside(0), vec![(3, 0, vec![])]].concat(), inside(1)];
+        check(&[forever, middle, on_fiber, outer], 5, Ok(5), &expected);
+    }
+}
+
 #[test]
 fn calls_that_fail_leave_no_frame() {
     let fails = vec![Op::Look, Op::Fail];

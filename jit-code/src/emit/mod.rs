@@ -202,7 +202,7 @@ pub enum Form<A> {
     Function,
     /// A function that other functions of bytecode call.
     CallEntry {
-        /// How many slots it has for the values of its VM registers.
+        /// How many slots it has for the values of its VM registers, and for those of inlined functions whose frames are shown.
         slots: u32,
         /// Emits the code before its prologue, and returns the offset of the entry.
         admit: A,
@@ -239,7 +239,8 @@ pub fn emit_as<M: Backend>(
         Form::CallEntry { slots, admit } => (None, Some((slots, admit))),
         Form::Stencil(outline) => (Some(outline), None),
     };
-    let slots = call_entry.as_ref().map_or(0, |(slots, _)| *slots);
+    let shown = tiles.inlining.shown_slots;
+    let slots = call_entry.as_ref().map_or(shown, |(slots, _)| *slots);
     let bytes = (tiles.out_args as usize + assignment.slots as usize + slots as usize) * 8;
     if bytes > MAX_FRAME_BYTES {
         return Err(Error::FrameTooLarge { bytes });

@@ -36,6 +36,9 @@ pub struct Inlining {
     pub frames: Vec<InlinedFrame>,
     /// For each place the frame, and the bytecode of its function.
     pub places: Vec<(u32, u32)>,
+    /// How many slots the function has in memory for the VM registers of inlined calls, from the first of these on, because frames of such
+    /// calls are shown: none, or at least as many as there are up to the last frame that is.
+    pub shown_slots: u32,
 }
 
 impl Inlining {
@@ -43,6 +46,7 @@ impl Inlining {
     pub fn clear(&mut self) {
         self.frames.clear();
         self.places.clear();
+        self.shown_slots = 0;
     }
 
     /// Whether nothing is inlined.

@@ -129,7 +129,8 @@ bitflags! {
         const VARIADIC = 1 << 8;
         /// Like `VARIADIC`, but one more operand of kind `Same` ends the list.
         const LAST_VALUE = 1 << 9;
-        /// Only the graph of a function that other functions call directly may contain the operator.
+        /// Only the graph of a function that other functions call directly may contain the operator; or, for [`Op::FRAME`], one that shows frames of
+        /// inlined functions.
         const CALLED = 1 << 11;
         /// Only the graph of a stencil may contain the operator; without `GRAPH`, only until placeholders are put into its holes.
         const STENCIL = 1 << 10;

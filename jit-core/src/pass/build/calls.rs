@@ -41,11 +41,33 @@ pub struct TemplateCalls {
 pub(super) struct OpcodeCalls {
     /// The calls that can be inlined.
     pub(super) sites: Vec<CallSite>,
-    /// Whether it needs a frame in memory, whatever is inlined.
+    /// Whether it needs its function's own frame, whatever is inlined.
     is_refused: QuickAndSlow,
-    /// The steps at which it needs a frame, or ends its function by a tail call, unless they are calls that are inlined, and whether control
-    /// comes there without the slow path.
-    framed: Vec<(usize, bool)>,
+    /// The steps that matter unless they are calls that are inlined.
+    framed: Vec<Framed>,
+    /// Whether it takes the frame's address, by which other code may see all registers at any time.
+    pub(super) exposes: bool,
+}
+
+/// A step at which a template needs a frame in memory, or ends its function by a tail call.
+#[derive(Clone, Copy, Debug)]
+struct Framed {
+    step: usize,
+    /// Whether control comes there without the slow path.
+    quick: bool,
+    /// Whether it is a call to which the frame is shown: any memory that is laid out like a frame will do.
+    is_shown: bool,
+}
+
+/// What an inlined function needs for a bytecode.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) enum FrameNeed {
+    #[default]
+    Nothing,
+    /// Memory in which its frame is shown.
+    Shown,
+    /// A frame of its own: it cannot be inlined.
+    Own,
 }
 
 impl TemplateCalls {
@@ -67,32 +89,41 @@ impl OpcodeCalls {
     fn of(template: &Template, opcode: &OpcodeInfo, shows: bool) -> OpcodeCalls {
         let is_written = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut);
         let mut is_refused = QuickAndSlow { quick: is_written, slow: false };
-        let mut framed = Vec::new();
-        each_step(template, |number, step, quick| match step {
-            Step::Window { .. } | Step::Frames => {
-                let part = if quick { &mut is_refused.quick } else { &mut is_refused.slow };
-                *part = true;
+        let (mut framed, mut was_shown) = (Vec::new(), false);
+        each_step(template, |number, step, quick| {
+            let is_shown = core::mem::replace(&mut was_shown, matches!(step, Step::Show { .. }));
+            match step {
+                Step::Window { .. } => {
+                    let part = if quick { &mut is_refused.quick } else { &mut is_refused.slow };
+                    *part = true;
+                }
+                Step::Tail { .. } => framed.push(Framed { step: number, quick, is_shown: false }),
+                // Its callees may look at the callers of the function, who show no frame while that is inlined.
+                Step::Invoke { .. } if shows => framed.push(Framed { step: number, quick, is_shown }),
+                step if observes(step) => {
+                    framed.push(Framed { step: number, quick, is_shown: shows && is_shown });
+                }
+                _ => {}
             }
-            Step::Show { .. } => framed.push((number + 1, quick)),
-            Step::Tail { .. } => framed.push((number, quick)),
-            // Its callees may look at the caller of the function, who shows no frame while that is inlined.
-            Step::Invoke { .. } if shows => framed.push((number, quick)),
-            step if observes(step) => framed.push((number, quick)),
-            _ => {}
         });
-        OpcodeCalls { sites: call_sites(template, opcode), is_refused, framed }
+        let exposes = template.takes_address_of_frame();
+        OpcodeCalls { sites: call_sites(template, opcode), is_refused, framed, exposes }
     }
 
-    /// Whether a bytecode needs a frame in memory, or ends its function in a way that is not inlined, beside what these of its calls need,
-    /// which are inlined.
-    pub(super) fn needs_frame(&self, lacks_slow_path: bool, is_inlined: impl Fn(usize) -> bool) -> bool {
-        let remains = |&(step, quick): &(usize, bool)| (quick || !lacks_slow_path) && !is_inlined(step);
-        self.is_refused.remains(lacks_slow_path) || self.framed.iter().any(remains)
+    /// What a bytecode needs beside what these of its calls need, which are inlined.
+    pub(super) fn needs_frame(&self, lacks_slow_path: bool, is_inlined: impl Fn(usize) -> bool) -> FrameNeed {
+        if self.is_refused.remains(lacks_slow_path) {
+            return FrameNeed::Own;
+        }
+        let remains = |call: &&Framed| (call.quick || !lacks_slow_path) && !is_inlined(call.step);
+        let need = |call: &Framed| if call.is_shown { FrameNeed::Shown } else { FrameNeed::Own };
+        self.framed.iter().filter(remains).map(need).max().unwrap_or(FrameNeed::Nothing)
     }
 
-    /// The same, if all calls were inlined that can be.
+    /// Whether it can be inlined, if all calls were inlined that can be.
     pub(super) fn may_be_inlined(&self, lacks_slow_path: bool) -> bool {
-        !self.needs_frame(lacks_slow_path, |step| self.sites.iter().any(|site| site.step == step))
+        let is_site = |step| self.sites.iter().any(|site| site.step == step);
+        self.needs_frame(lacks_slow_path, is_site) < FrameNeed::Own
     }
 }
 

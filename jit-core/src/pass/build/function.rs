@@ -40,7 +40,7 @@ pub(super) fn scan(
     }
     lead_inlined(scratch, graph);
     let FunctionScratch { registers, flushes, .. } = &mut *scratch;
-    registers.settle(source.call_entry.is_some());
+    registers.settle(if source.call_entry.is_some() { 0 } else { source.slots });
     flushes.clear();
     flushes.extend((0..source.slots).filter(|register| registers.is_dirty(*register)));
     let is_jumped_to_first = scratch.is_jumped_to(source, 0);
@@ -172,8 +172,7 @@ impl Linker<'_, ValueOperands<'_>> {
         if is_observed {
             let alive = liveness.find_shown(source, code, at).into_iter().map(|register| register as u32);
             shown.clear();
-            // Registers of inlined functions have no slots, and are dead there.
-            shown.extend(alive.filter(|register| *register < source.slots));
+            shown.extend(alive.filter(|register| code.plan.shows(at, *register)));
         }
         if template.blocks > 1 {
             self.operands.store_shared(&mut self.cursor);

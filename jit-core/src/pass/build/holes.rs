@@ -179,7 +179,7 @@ impl Operands for HoleOperands<'_> {
         let newest = self.newest(cursor);
         let layout = self.hole(cursor, HoleSource::Layout, Range::Any);
         let bytecode = self.hole(cursor, HoleSource::Here, Range::Positive);
-        Some(ShowNodes { newest, shown, layout, bytecode })
+        Some(ShowNodes { newest, shown, layout, bytecode, around: None })
     }
 
     fn newest(&mut self, cursor: &mut Cursor<'_>) -> Node {

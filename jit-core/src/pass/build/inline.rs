@@ -5,12 +5,13 @@
 //! So liveness, loops, guards and exits know nothing of inlined functions; they only ask which [place follows](InlinePlan::next), and whose
 //! bytecode one is. Each inlined call has registers of its own, behind those of all others.
 //!
-//! A callee needs no frame: all its registers are values, so what has to be in memory is not inlined. It must be small, the smaller the
-//! deeper it is, and no function is inlined in itself more than once. The callee of a tail call takes the place of its caller, which must be
-//! inlined itself: it returns to where that was called. Whether a call that lets others see its frame is one that needs it is
-//! known when the functions that it calls have been tried: if it is not inlined, its function is taken out again.
+//! A callee needs no frame of its own: its registers are values. What has to be in memory is not inlined, but for frames that are shown to
+//! calls which observe. These, each as long as the callee's own would be, stand in the machine's frame of the function in which all is inlined.
+//! A callee must be small, the smaller the deeper it is, and no function is inlined in itself more than once. The callee of a tail call takes
+//! the place of its caller, which must be inlined itself: it returns to where that was called. What a callee needs for its own calls is
+//! known when the functions that these call have been tried: if it is too much, it is taken out again.
 
-use super::calls::{CallSite, CalleeAt, TemplateCalls};
+use super::calls::{CallSite, CalleeAt, FrameNeed, TemplateCalls};
 use super::decode::name_stack_slots;
 use super::invoke::MAX_ARGUMENTS;
 use super::{FunctionSource, Linkage};
@@ -24,6 +25,9 @@ use core::fmt;
 
 /// How many bytecodes a callee has at most, by depth.
 const LARGEST: [usize; 4] = [40, 24, 16, 8];
+
+/// The same for a callee that makes calls which remain: each takes its code and its frame's, to save one call of several.
+const LARGEST_SHOWN: [usize; 4] = [11, 6, 4, 4];
 
 /// How many bytecodes of others a function gets at most.
 const MOST: usize = 240;
@@ -111,6 +115,8 @@ pub(super) struct InlinePlan {
     slots: u32,
     /// How many places belong to inlined calls.
     n_inlined: usize,
+    /// What inlined calls may need at most.
+    most_need: FrameNeed,
     /// By callee: the least depth at which it turned out to need a frame. It is not tried there again, nor deeper.
     refused_at: Vec<usize>,
     templates: TemplateCalls,
@@ -125,6 +131,7 @@ struct Before {
     labels: usize,
     slots: u32,
     n_inlined: usize,
+    shown_slots: u32,
 }
 
 impl InlinePlan {
@@ -158,10 +165,21 @@ impl InlinePlan {
         };
         self.refused_at.clear();
         self.refused_at.resize(source.callees.len(), usize::MAX);
+        self.most_need = self.most_need_in(source);
         self.add_frame(source, own, call);
         if self.calls.len() == 1 {
             self.clear();
             self.decide_alone(source);
+        }
+    }
+
+    /// What inlined calls may need in a function. Whoever has the address of its frame sees all its registers at each call that observes:
+    /// then nothing is shown beside them.
+    fn most_need_in(&mut self, source: &FunctionSource<'_>) -> FrameNeed {
+        let mut opcodes = (0..source.code.len()).map(|at| source.code.get(at).0);
+        match opcodes.any(|opcode| self.templates.of(source, opcode).exposes) {
+            true => FrameNeed::Nothing,
+            false => FrameNeed::Shown,
         }
     }
 
@@ -201,8 +219,16 @@ impl InlinePlan {
             self.first_call.push(0);
             if owner.depths.get(at) != Some(&Shape::UNREACHED) {
                 self.add_calls(source, owner, place);
-                if number > 0 && self.needs_frame(owner, place) {
+                let need = if number > 0 { self.frame_need(owner, place) } else { FrameNeed::Nothing };
+                let is_too_much = || {
+                    let depth = self.makers(number).count() - 1;
+                    need > self.most_need || owner.code.len() > LARGEST_SHOWN[depth]
+                };
+                if need > FrameNeed::Nothing && is_too_much() {
                     return false;
+                }
+                if need == FrameNeed::Shown {
+                    self.inlining.shown_slots = self.slots - source.slots;
                 }
             }
         }
@@ -213,8 +239,8 @@ impl InlinePlan {
         true
     }
 
-    /// Whether a bytecode needs a frame in memory, with the calls that are inlined there. Calls that are left out need none.
-    fn needs_frame(&mut self, owner: &FunctionSource<'_>, place: usize) -> bool {
+    /// What a bytecode needs, with the calls that are inlined there. Calls that are left out need nothing.
+    fn frame_need(&mut self, owner: &FunctionSource<'_>, place: usize) -> FrameNeed {
         let (opcode, raws) = owner.code.get(self.inlining.places[place].1 as usize);
         let mut templates = core::mem::take(&mut self.templates);
         let lacks_slow_path = self.lacks_slow_path[place];
@@ -224,10 +250,10 @@ impl InlinePlan {
             let site = calls.sites.iter().find(is_it);
             site.is_some_and(|site| has_no_case(owner, site.callee, &raws, lacks_slow_path))
         };
-        let needs = calls
+        let need = calls
             .needs_frame(lacks_slow_path, |step| self.call_of(place, step).is_some() || is_left_out(step));
         self.templates = templates;
-        needs
+        need
     }
 
     fn before(&self) -> Before {
@@ -240,12 +266,13 @@ impl InlinePlan {
             labels: labels.len(),
             slots: *slots,
             n_inlined: *n_inlined,
+            shown_slots: inlining.shown_slots,
         }
     }
 
     /// Takes out what was added since.
     fn go_back(&mut self, before: Before) {
-        let Before { frames, places, bytecodes, labels, slots, n_inlined } = before;
+        let Before { frames, places, bytecodes, labels, slots, n_inlined, shown_slots } = before;
         self.inlining.frames.truncate(frames);
         self.calls.truncate(frames);
         self.places.truncate(places);
@@ -253,7 +280,7 @@ impl InlinePlan {
         self.lacks_slow_path.truncate(bytecodes);
         self.first_call.truncate(bytecodes);
         self.labels.truncate(labels);
-        (self.slots, self.n_inlined) = (slots, n_inlined);
+        (self.slots, self.n_inlined, self.inlining.shown_slots) = (slots, n_inlined, shown_slots);
     }
 
     /// Adds the frames of the calls of a bytecode that are inlined.
@@ -475,6 +502,26 @@ impl InlinePlan {
         (next, self.inlining.frames[call as usize].result)
     }
 
+    /// A frame, and those around it but the function's own, from the innermost to the outermost.
+    pub(super) fn chain(&self, frame: u32) -> impl Iterator<Item = u32> + use<'_> {
+        core::iter::successors(Some(frame), |frame| Some(self.inlining.frames.get(*frame as usize)?.caller))
+            .take_while(|frame| *frame > 0)
+    }
+
+    /// Whether calls of a place show the frame that a register belongs to: the place's own, or that of a caller whose call observes.
+    pub(super) fn shows(&self, place: usize, register: u32) -> bool {
+        if self.inlining.shown_slots == 0 {
+            return self.inlining.frames.first().is_none_or(|own| register < own.slots);
+        }
+        let has_register = |frame: u32| {
+            let InlinedFrame { first_register, slots, .. } = self.inlining.frames[frame as usize];
+            (first_register..first_register + slots).contains(&register)
+        };
+        let frame = self.frame(place);
+        let mut callers = self.chain(frame).map(|frame| self.inlining.frames[frame as usize]);
+        has_register(frame) || callers.any(|callee| callee.shown.is_some() && has_register(callee.caller))
+    }
+
     /// Whether the slow path of a place is left out; `None` if that was not decided.
     pub(super) fn lacks_slow_path(&self, place: usize) -> Option<bool> {
         self.lacks_slow_path.get(place).copied()
@@ -504,7 +551,7 @@ impl InlinePlan {
     }
 }
 
-/// Whether no template of a function needs a frame in memory, but for calls that might be inlined themselves.
+/// Whether no template of a function needs a frame of its own, but for calls that might be inlined themselves.
 fn can_be_inlined(source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> bool {
     (0..source.code.len()).all(|at| {
         let (opcode, raws) = source.code.get(at);

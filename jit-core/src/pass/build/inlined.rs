@@ -1,14 +1,18 @@
 //! The ways into an inlined function, back to its caller, and out of the code from there.
 //!
 //! In: an inlined call, and the bits of its arguments or its result. Out: an edge on which the callee's registers have their first values,
-//! or on which the caller's register has the result. Registers of inlined functions have no slots. So an exit takes all of them along
-//! that are live, and those of the callers around.
+//! or on which the caller's register has the result. An exit takes all registers of inlined functions along that are live, and those of the
+//! callers around: it does not count on the slots of those frames that are shown.
 
 use super::cursor::Cursor;
+use super::show::{ShowNodes, ShownAround};
 use super::values::{Needs, ValueOperands};
 use super::{FunctionScratch, KnownCallee};
+use crate::ir::frames::{ShowPlan, ShownFrame};
 use crate::ir::index::Node;
+use crate::ir::inlining::InlinedFrame;
 use crate::ir::state::StateRegister;
+use crate::vocab::Type;
 
 impl ValueOperands<'_> {
     /// The inlined call that a bytecode belongs to; `None` if it is the function's own.
@@ -58,6 +62,43 @@ impl ValueOperands<'_> {
         }
         let at = cursor.at as usize;
         self.jump_into(cursor, at + 1, to);
+    }
+
+    /// How a frame is shown to a call of one of its bytecodes: the function's own, or an inlined one.
+    pub(super) fn frame_to_show(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        frame: u32,
+        bytecode: u32,
+    ) -> Option<ShowNodes> {
+        let plan = &self.scratch.code.plan;
+        let functions = match frame {
+            0 => &self.source.functions,
+            frame => &plan.callee(self.source, frame).source.functions,
+        };
+        let ShowPlan { newest, layout, slot } = functions.show?;
+        let first = if frame > 0 { plan.registers(frame).start } else { 0 };
+        let layout = if self.source.functions.only_read { layout | ShownFrame::ONLY_READ } else { layout };
+        let shown = self.slot_address(cursor, first + slot);
+        let [newest, layout, bytecode] =
+            [newest, layout, bytecode as u64].map(|bits| cursor.constant(Type::I64, bits));
+        Some(ShowNodes { newest, shown, layout, bytecode, around: None })
+    }
+
+    /// Shows the frames of those callers around an inlined function whose calls observe.
+    pub(super) fn show_callers(&mut self, cursor: &mut Cursor<'_>, frame: u32) -> Option<ShownAround> {
+        let plan = &self.scratch.code.plan;
+        let mut calls: Vec<InlinedFrame> = plan.inlining.around(frame).copied().collect();
+        calls.reverse();
+        let mut around = None;
+        for InlinedFrame { caller, call, shown, .. } in calls {
+            if let Some(number) = shown
+                && let Some(frame) = self.frame_to_show(cursor, caller, call)
+            {
+                around = Some(ShownAround::add(around, cursor, &frame, number));
+            }
+        }
+        around
     }
 
     /// Jumps to a bytecode of another frame; all before `first` are outside of the loops that this enters.

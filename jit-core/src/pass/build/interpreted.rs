@@ -267,7 +267,7 @@ impl Operands for FieldOperands<'_> {
         let shown = cursor.add(Op::ADD, WORD, &[frame, distance], 0);
         let (newest, layout) = (self.newest(cursor), Self::word(cursor, Record::LAYOUT));
         let bytecode = self.at(cursor);
-        Some(ShowNodes { newest, shown, layout, bytecode })
+        Some(ShowNodes { newest, shown, layout, bytecode, around: None })
     }
 
     fn newest(&mut self, cursor: &mut Cursor<'_>) -> Node {

@@ -290,6 +290,14 @@ impl Liveness {
         };
         let operands = NamedOperands::of(source, code, at);
         access[code.opcode(at)].observed.add_alive(&operands, alive_at, (shown, killed));
+        // Each caller waits for its result, even if its callee turns out never to return.
+        for (to, result) in ways_back(code, at) {
+            killed.clear();
+            if let Some(result) = result {
+                killed.insert(result);
+            }
+            shown.unite_but(&needed.set(number[to] as usize), killed);
+        }
         shown.view()
     }
 
@@ -410,12 +418,12 @@ impl Liveness {
         for register in code.plan.calls(at).flat_map(|call| code.plan.registers(call)) {
             kills.insert(register as usize);
         }
-        let frame = code.plan.frame(at);
-        if frame > 0
-            && access.returns
-            && let (_, Some((result, _))) = code.plan.way_back(frame)
-        {
-            kills.insert(result as usize);
+        // Where control comes back to a caller its result has been written.
+        let is_seen = self.observed.last().is_some_and(|observed| *observed != Observed::Never);
+        if access.returns || is_seen {
+            for result in ways_back(code, at).filter_map(|(_, result)| result) {
+                kills.insert(result);
+            }
         }
     }
 
@@ -467,7 +475,7 @@ impl Liveness {
 
     /// Finds the successors of each basic block.
     fn find_succs(&mut self, source: &FunctionSource<'_>, code: &Decoded) {
-        let Liveness { access, first, number, succs, is_head, falls_through, .. } = self;
+        let Liveness { access, first, number, succs, is_head, falls_through, observed, .. } = self;
         let n_basic_blocks = first.len() - 1;
         succs.start(0);
         falls_through.clear();
@@ -482,7 +490,12 @@ impl Liveness {
             match code.plan.is_empty() {
                 true => succs.add_group(jumps),
                 false => {
-                    succs.add_group(jumps.chain(ways_of_inlined(code, last, access).map(|to| number[to])))
+                    let inlined = ways_of_inlined(code, last, access);
+                    // A call that observes sees what its callers read when control comes back, even if that never happens.
+                    let is_seen = observed[basic_block] != Observed::Never;
+                    let seen = is_seen.then(|| ways_back(code, last)).into_iter().flatten();
+                    let inlined = inlined.chain(seen.map(|(to, _)| to));
+                    succs.add_group(jumps.chain(inlined.map(|to| number[to])))
                 }
             }
             for &to in succs.group(basic_block) {
@@ -528,6 +541,12 @@ impl Liveness {
             outer_loops.push((basic_block, last, set));
         }
     }
+}
+
+/// Where the callers around an inlined function go on, each with the register that has its result then.
+fn ways_back(code: &Decoded, at: usize) -> impl Iterator<Item = (usize, Option<usize>)> + use<'_> {
+    let ways = code.plan.chain(code.plan.frame(at)).map(|frame| code.plan.way_back(frame));
+    ways.map(|(to, result)| (to, result.map(|(register, _)| register as usize)))
 }
 
 /// Where control goes from a bytecode besides its labels and the next one in the list, where functions are inlined.

@@ -125,6 +125,7 @@ pub(super) struct RegisterValues {
     /// The replacement of a parameter; `NONE` for all other nodes.
     replaced: Vec<Node>,
     local: Option<Node>,
+    own_memory: Option<Node>,
     inputs: Vec<Node>,
     /// Whether other code that sees registers in their slots may write them there.
     may_be_written: bool,
@@ -147,7 +148,7 @@ impl RegisterValues {
         self.free_edge = NONE;
         self.pool.clear();
         self.replaced.clear();
-        self.local = None;
+        (self.local, self.own_memory) = (None, None);
     }
 
     /// Notes that a bytecode uses a register as this type.
@@ -159,10 +160,11 @@ impl RegisterValues {
         data.is_dirty |= written;
     }
 
-    /// Called after all bytecodes were [noted](Self::note). The arguments of a function with a call entry are not in slots.
-    pub(super) fn settle(&mut self, has_call_entry: bool) {
-        for register in &mut self.registers {
-            register.is_dirty |= has_call_entry && register.is_used;
+    /// Called after all bytecodes were [noted](Self::note). The first registers of a function with a frame are in its slots when it starts:
+    /// all but those of inlined functions.
+    pub(super) fn settle(&mut self, in_slots: u32) {
+        for (number, register) in self.registers.iter_mut().enumerate() {
+            register.is_dirty |= number as u32 >= in_slots && register.is_used;
             if !register.is_used {
                 register.home = Type::I64;
             }
@@ -194,6 +196,12 @@ impl RegisterValues {
     /// The frame's address.
     pub(super) fn local(&mut self, graph: &mut Graph, op: Op) -> Node {
         *self.local.get_or_insert_with(|| graph.add(op, Sig { from: Type::Void, ty: Type::I64 }, &[], 0, 0))
+    }
+
+    /// The address of memory of the function's own, in the machine's frame.
+    pub(super) fn own_memory(&mut self, graph: &mut Graph) -> Node {
+        let sig = Sig { from: Type::Void, ty: Type::I64 };
+        *self.own_memory.get_or_insert_with(|| graph.add(Op::FRAME, sig, &[], 0, 0))
     }
 
     /// The value of a register in the current block.

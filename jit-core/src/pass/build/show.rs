@@ -1,6 +1,7 @@
 //! Frames that are shown to calls which observe: see [`crate::ir::frames`].
 //!
-//! In: a call that observes. Out: stores in front of it that put the frame into the list, and behind it one that takes it out.
+//! In: a call that observes. Out: stores in front of it that put the frame into the list, and behind it one that takes it out. In an inlined
+//! function the frames of its callers are put there with it, if their calls observe.
 
 use super::cursor::Cursor;
 use super::link::{Linker, Operands};
@@ -19,6 +20,15 @@ pub(super) struct ShowNodes {
     pub(super) layout: Node,
     /// The number of the bytecode, in 64 bits.
     pub(super) bytecode: Node,
+    /// The frames of callers that are shown with it, if it is an inlined function's.
+    pub(super) around: Option<ShownAround>,
+}
+
+/// The frames of callers that were put into the list: the address of the [`ShownFrame`] of the outermost, and of the innermost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShownAround {
+    outermost: Node,
+    innermost: Node,
 }
 
 /// The list of frames as it is in front of a call: where the word is that leads to it, and what is there.
@@ -33,25 +43,22 @@ impl<O: Operands> Linker<'_, O> {
     pub(super) fn show(&mut self, call: u16) {
         let Linker { cursor, operands, scratch, .. } = self;
         scratch.shown = operands.show(cursor);
-        let Some(ShowNodes { newest, shown, layout, bytecode }) = scratch.shown else { return };
-        let before = cursor.load(Type::I64, newest);
-        store(cursor, shown, ShownFrame::BEFORE, before);
-        store(cursor, shown, ShownFrame::LAYOUT, layout);
-        // Most templates have one such call: then this writes both numbers.
-        store(cursor, shown, ShownFrame::BYTECODE, bytecode);
-        if call > 0 {
-            let call = cursor.constant(Type::I32, call as u64);
-            store(cursor, shown, ShownFrame::CALL, call);
-        }
-        cursor.store(newest, shown);
+        let Some(nodes) = scratch.shown else { return };
+        let before = match nodes.around {
+            Some(around) => around.innermost,
+            None => cursor.load(Type::I64, nodes.newest),
+        };
+        link_frame(cursor, &nodes, call, before);
+        cursor.store(nodes.newest, nodes.shown);
     }
 
     /// Called behind a call: hides the frame again.
     pub(super) fn after_call(&mut self, effect: Effect) {
         let Linker { cursor, operands, scratch, .. } = self;
         operands.after_call(cursor, effect);
-        if let Some(ShowNodes { newest, shown, .. }) = scratch.shown.take() {
-            let before = cursor.load(Type::I64, shown);
+        if let Some(ShowNodes { newest, shown, around, .. }) = scratch.shown.take() {
+            let outermost = around.map_or(shown, |around| around.outermost);
+            let before = cursor.load(Type::I64, outermost);
             cursor.store(newest, before);
         }
     }
@@ -67,6 +74,32 @@ impl<O: Operands> Linker<'_, O> {
     /// Behind the call the list is what it was.
     pub(super) fn restore_list(&mut self, KeptList { newest, frame }: KeptList) {
         self.cursor.store(newest, frame);
+    }
+}
+
+impl ShownAround {
+    /// Puts the frame of a caller into the list, which the newest frame follows that is shown so far.
+    pub(super) fn add(around: Option<Self>, cursor: &mut Cursor<'_>, frame: &ShowNodes, call: u16) -> Self {
+        let before = match around {
+            Some(around) => around.innermost,
+            None => cursor.load(Type::I64, frame.newest),
+        };
+        link_frame(cursor, frame, call, before);
+        let outermost = around.map_or(frame.shown, |around| around.outermost);
+        ShownAround { outermost, innermost: frame.shown }
+    }
+}
+
+/// Fills in what a frame shows of itself, in front of another.
+fn link_frame(cursor: &mut Cursor<'_>, frame: &ShowNodes, call: u16, before: Node) {
+    let ShowNodes { shown, layout, bytecode, .. } = *frame;
+    store(cursor, shown, ShownFrame::BEFORE, before);
+    store(cursor, shown, ShownFrame::LAYOUT, layout);
+    // Most templates have one such call: then this writes both numbers.
+    store(cursor, shown, ShownFrame::BYTECODE, bytecode);
+    if call > 0 {
+        let call = cursor.constant(Type::I32, call as u64);
+        store(cursor, shown, ShownFrame::CALL, call);
     }
 }
 

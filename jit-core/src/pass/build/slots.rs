@@ -14,10 +14,14 @@ use crate::ir::index::Node;
 use core::ops::Range;
 
 impl ValueOperands<'_> {
-    /// The address of a register's slot.
+    /// The address of a register's slot. The slots of inlined functions follow the function's own, in a memory of their own if others have
+    /// made that.
     pub(super) fn slot_address(&mut self, cursor: &mut Cursor<'_>, register: u32) -> Node {
-        let frame = self.frame(cursor);
-        cursor.address(frame, register as u64 * SLOT_BYTES)
+        let (frame, slot) = match register.checked_sub(self.source.slots) {
+            Some(inlined) if self.source.call_entry.is_none() => (self.own_memory(cursor), inlined),
+            _ => (self.frame(cursor), register),
+        };
+        cursor.address(frame, slot as u64 * SLOT_BYTES)
     }
 
     /// Stores a register's value in its slot, unless it is there.
@@ -120,8 +124,8 @@ impl ValueOperands<'_> {
         stored_for_loop.extend(kept.map(|register| register as u32));
         for index in 0..self.scratch.stored_for_loop.len() {
             let register = self.scratch.stored_for_loop[index];
-            // Registers of inlined functions have no slots.
-            if register < self.source.slots {
+            // Others have no slots.
+            if self.scratch.code.plan.shows(to, register) {
                 self.store(cursor, register);
             }
         }

@@ -12,7 +12,6 @@ use super::link::{LocalBlock, Operands, SitePlace};
 use super::show::ShowNodes;
 use super::{FunctionScratch, FunctionSource, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
-use crate::ir::frames::{ShowPlan, ShownFrame};
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, List, Node};
 use crate::ir::state::{FrameState, StateRegister};
@@ -142,14 +141,9 @@ impl Operands for ValueOperands<'_> {
     }
 
     fn show(&mut self, cursor: &mut Cursor<'_>) -> Option<ShowNodes> {
-        let ShowPlan { newest, layout, slot } = self.source.functions.show?;
-        let shown = self.slot_address(cursor, slot);
-        let layout = if self.source.functions.only_read { layout | ShownFrame::ONLY_READ } else { layout };
         let (frame, bytecode) = self.scratch.code.plan.inlining.place(cursor.at);
-        debug_assert_eq!(frame, 0, "an inlined function has no frame to show");
-        let [newest, layout, bytecode] =
-            [newest, layout, bytecode as u64].map(|bits| cursor.constant(Type::I64, bits));
-        Some(ShowNodes { newest, shown, layout, bytecode })
+        let around = self.show_callers(cursor, frame);
+        Some(ShowNodes { around, ..self.frame_to_show(cursor, frame, bytecode)? })
     }
 
     fn newest(&mut self, cursor: &mut Cursor<'_>) -> Node {
@@ -425,6 +419,11 @@ impl<'a> ValueOperands<'a> {
     pub(super) fn frame(&mut self, cursor: &mut Cursor<'_>) -> Node {
         let op = if self.source.call_entry.is_some() { Op::FRAME } else { Op::LOCAL };
         self.scratch.registers.local(cursor.graph, op)
+    }
+
+    /// The address of the slots that the function has besides a frame which others have made.
+    pub(super) fn own_memory(&mut self, cursor: &mut Cursor<'_>) -> Node {
+        self.scratch.registers.own_memory(cursor.graph)
     }
 
     /// Leaves compiled code with this status word. The registers that are needed where the interpreter resumes get their
