@@ -362,7 +362,11 @@ fn inlined_functions_are_shown_with_their_callers() {
     let outer = vec![set(4, 9), call(1, 1, 0), Op::Look, add(0, 1, 4), give(0)];
     // Each time all registers that are alive get one more.
     let seen = |n: u64, sum: u64| {
-        vec![(0, 0, vec![(0, 3 + n)]), (1, 1, vec![(0, 5 + n), (2, 3 + n), (3, sum + n)]), (2, 1, vec![(4, 9 + n)])]
+        vec![
+            (0, 0, vec![(0, 3 + n)]),
+            (1, 1, vec![(0, 5 + n), (2, 3 + n), (3, sum + n)]),
+            (2, 1, vec![(4, 9 + n)]),
+        ]
     };
     // The inner function returns 8, then 10.
     let expected = [seen(0, 0), seen(1, 8), vec![(2, 2, vec![(1, 27), (4, 11)])]];
@@ -393,6 +397,11 @@ fn callers_of_inlined_functions_without_an_end_are_shown() {
         let expected = [[inside(0), vec![(3, 0, vec![])]].concat(), inside(1)];
         check(&[forever, middle, on_fiber, outer], 5, Ok(5), &expected);
     }
+    let fails = vec![Op::Look, Op::Fail];
+    let waits = vec![set(3, 8), call(1, 0, 0), add(1, 1, 3), give(1)];
+    let outer = vec![set(4, 7), call(1, 1, 0), add(1, 1, 4), give(1)];
+    let expected = vec![(0, 0, vec![]), (1, 1, vec![(3, 8)]), (2, 1, vec![(4, 7)])];
+    check(&[fails, waits, outer], 5, Err(()), &[expected]);
 }
 
 #[test]

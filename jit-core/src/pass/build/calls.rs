@@ -151,7 +151,7 @@ impl QuickAndSlow {
 }
 
 /// Follows the steps of a template in order; says of each whether control comes there without the slow path.
-fn each_step(template: &Template, mut look: impl FnMut(usize, &Step, bool)) {
+pub(super) fn each_step(template: &Template, mut look: impl FnMut(usize, &Step, bool)) {
     // Control comes to each block from an earlier one: only loops are entered again from behind.
     let mut is_quick = vec![false; template.blocks as usize];
     let mut quick = true;

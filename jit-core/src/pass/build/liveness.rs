@@ -40,9 +40,11 @@ struct TemplateAccess {
     kills: u16,
     /// Written on some path.
     writes: u16,
-    /// Where other code may see registers in their slots, and what the template does with its operands from there on.
+    /// Where other code may see registers in their slots, and what the template does with its operands from there on; and if its slow path
+    /// is left out.
     observing: QuickAndSlow,
     observed: Onward,
+    observed_quickly: Onward,
     /// Whether it takes the frame's address, by which other code may see all registers at any time.
     exposes: bool,
     /// Whether control may fall through to the next bytecode, here or in the interpreter.
@@ -88,7 +90,8 @@ impl TemplateAccess {
         access.exposes = template.takes_address_of_frame();
         if template.observes() {
             access.observing = observing(template, |_| false);
-            access.observed = OperandUse::of(template).observed;
+            OperandUse { observed: access.observed, observed_quickly: access.observed_quickly, .. } =
+                OperandUse::of(template);
         }
         let observes = access.observing != QuickAndSlow::default();
         access.is_split =
@@ -289,7 +292,12 @@ impl Liveness {
             Some(needed.set(number[place] as usize))
         };
         let operands = NamedOperands::of(source, code, at);
-        access[code.opcode(at)].observed.add_alive(&operands, alive_at, (shown, killed));
+        let access = &access[code.opcode(at)];
+        let onward = match code.plan.lacks_slow_path(at) {
+            Some(true) => &access.observed_quickly,
+            _ => &access.observed,
+        };
+        onward.add_alive(&operands, alive_at, (shown, killed));
         // Each caller waits for its result, even if its callee turns out never to return.
         for (to, result) in ways_back(code, at) {
             killed.clear();

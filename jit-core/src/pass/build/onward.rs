@@ -5,6 +5,7 @@
 //! are alive at the call. Cost: linear in the template, times the depth of its loops.
 
 use super::FunctionSource;
+use super::calls::each_step;
 use super::decode::Decoded;
 use crate::ir::bits::{BitSet, Bits};
 use crate::ir::bytecode::{MAX_OPERANDS, OperandInfo, OperandKind, Raw, run_of};
@@ -33,8 +34,9 @@ pub(super) struct OperandUse {
     pub(super) start: Onward,
     /// From behind each call that shows its frame, by its number.
     pub(super) calls: Vec<(u16, Onward)>,
-    /// From behind any call that observes.
+    /// From behind any call that observes; and from behind those to which control comes without the slow path.
     pub(super) observed: Onward,
+    pub(super) observed_quickly: Onward,
 }
 
 /// The operands of a bytecode, and the list that its labels are in.
@@ -167,10 +169,12 @@ impl Onward {
 impl OperandUse {
     pub(super) fn of(template: &Template) -> OperandUse {
         let mut blocks = vec![Onward::default(); template.blocks as usize];
+        let mut is_quick = Vec::with_capacity(template.steps.len());
+        each_step(template, |_, _, quick| is_quick.push(quick));
         loop {
             let mut known = OperandUse { is_known: true, ..OperandUse::default() };
             // A block that jumps back is done again when what is known of the block there has changed.
-            if !known.follow(template, &mut blocks) {
+            if !known.follow(template, &is_quick, &mut blocks) {
                 // Through its address a run may be read at any time.
                 let windows = template.steps.iter().fold(0, |windows, step| match *step {
                     Step::Window { operand } => windows | 1 << operand,
@@ -178,6 +182,7 @@ impl OperandUse {
                 });
                 known.start.reads |= windows;
                 known.observed.reads |= windows;
+                known.observed_quickly.reads |= windows;
                 known.calls.iter_mut().for_each(|(_, onward)| onward.reads |= windows);
                 return known;
             }
@@ -185,10 +190,10 @@ impl OperandUse {
     }
 
     /// Goes through the steps from the last to the first. Returns whether more is known of a block than before.
-    fn follow(&mut self, template: &Template, blocks: &mut [Onward]) -> bool {
+    fn follow(&mut self, template: &Template, is_quick: &[bool], blocks: &mut [Onward]) -> bool {
         let mut has_changed = false;
         let (mut onward, mut behind) = (Onward::to_next(), Onward::default());
-        for step in template.steps.iter().rev() {
+        for (step, quick) in core::iter::zip(template.steps, is_quick).rev() {
             match *step {
                 Step::Next | Step::Exit { to: Resume::Next } => onward = Onward::to_next(),
                 Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => {
@@ -217,12 +222,12 @@ impl OperandUse {
                 Step::Read { operand, .. } => onward.reads |= 1 << operand,
                 Step::Call { effect: Effect::Observes, .. } => {
                     behind = onward;
-                    self.observed = self.observed.or(behind);
+                    self.add_observed(behind, *quick);
                 }
                 Step::Invoke { args, effect, .. } => {
                     behind = onward;
                     if effect == Effect::Observes {
-                        self.observed = self.observed.or(behind);
+                        self.add_observed(behind, *quick);
                     }
                     onward.read_run(args);
                 }
@@ -232,6 +237,13 @@ impl OperandUse {
         }
         self.start = onward;
         has_changed
+    }
+
+    fn add_observed(&mut self, onward: Onward, quick: bool) {
+        self.observed = self.observed.or(onward);
+        if quick {
+            self.observed_quickly = self.observed_quickly.or(onward);
+        }
     }
 
     /// A call that stands in the body of `cached` is there once for each case.
