@@ -16,25 +16,34 @@ use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::frames::ShownFrame;
 use azulejo_core::ir::template::Template;
 use azulejo_core::native::{Call, Passed, access, kind};
+use azulejo_core::pass::build::TemplateUses;
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The list of the frames of an engine that are shown. Boxed, because compiled code contains the word's address.
 #[derive(Debug)]
-pub(super) struct ShownList(Box<Word>);
+pub(super) struct ShownList {
+    newest: Box<Word>,
+    /// What the templates do with their operands.
+    uses: Arc<TemplateUses>,
+}
 
 impl ShownList {
     /// The list, if some template of a bytecode type passes frames to a function.
     pub(super) fn of<B: Bytecode>() -> Option<ShownList> {
-        Template::any_takes_frames(B::templates()).then(|| ShownList(Box::new(Word::new())))
+        Template::any_takes_frames(B::templates()).then(|| ShownList {
+            newest: Box::new(Word::new()),
+            uses: Arc::new(TemplateUses::new(B::templates().len())),
+        })
     }
 
     fn address(&self) -> u64 {
-        ptr::from_ref::<AtomicU64>(&self.0).expose_provenance() as u64
+        ptr::from_ref::<AtomicU64>(&self.newest).expose_provenance() as u64
     }
 }
 
@@ -141,14 +150,14 @@ impl<B: Bytecode> Engine<B> {
 
     /// How a function of this number is to show its frames, if functions do.
     pub(super) fn showing(&self, function: u32) -> Option<super::function::Showing> {
-        let newest = self.shown.as_ref()?.address();
-        Some(super::function::Showing { newest, function })
+        let list = self.shown.as_ref()?;
+        Some(super::function::Showing { newest: list.address(), function, uses: list.uses.clone() })
     }
 
     /// The newest of the frames that are shown; zero if there is none.
     #[inline(always)]
     pub(super) fn newest_shown(&self) -> u64 {
-        self.shown.as_ref().map_or(0, |list| list.0.load(Relaxed))
+        self.shown.as_ref().map_or(0, |list| list.newest.load(Relaxed))
     }
 
     /// The frames that wait for whoever is called now.
@@ -160,7 +169,7 @@ impl<B: Bytecode> Engine<B> {
     #[inline(always)]
     pub(super) fn show_again(&self, newest: u64) {
         if let Some(list) = &self.shown {
-            list.0.store(newest, Relaxed);
+            list.newest.store(newest, Relaxed);
         }
     }
 
@@ -170,20 +179,20 @@ impl<B: Bytecode> Engine<B> {
         let Some(list) = &self.shown else { return };
         let end = fiber.end.get();
         // SAFETY: nobody has a reference to the end; it stays where it is as long as the fiber does.
-        unsafe { (*end).before = list.0.load(Relaxed) };
+        unsafe { (*end).before = list.newest.load(Relaxed) };
         let newest = fiber.newest.get();
         let newest = if newest == 0 { end.expose_provenance() as u64 } else { newest };
-        list.0.store(newest, Relaxed);
+        list.newest.store(newest, Relaxed);
     }
 
     /// Ends what [`show_fiber`](Self::show_fiber) began: the fiber is suspended, or has ended.
     #[inline(always)]
     pub(super) fn hide_fiber(&self, fiber: &ShownOnFiber) {
         let Some(list) = &self.shown else { return };
-        fiber.newest.set(list.0.load(Relaxed));
+        fiber.newest.set(list.newest.load(Relaxed));
         // SAFETY: as above.
         let before = unsafe { std::mem::take(&mut (*fiber.end.get()).before) };
-        list.0.store(before, Relaxed);
+        list.newest.store(before, Relaxed);
     }
 }
 

@@ -117,8 +117,9 @@ impl<B: Bytecode> Body<B> {
         }
         let (generation, speculation) = (AtomicU32::new(0), Speculation::of(&code.ops));
         let sites = Sites::of(&mut code.ops, speculation.slow_paths());
-        let show = showing.map(|Showing { newest, function }| {
-            let layout = FrameLayout::new(function, (&code.ops[..], &code.labels[..]), registers, &mut shape);
+        let show = showing.map(|showing| {
+            let newest = showing.newest;
+            let layout = FrameLayout::new(showing, (&code.ops[..], &code.labels[..]), registers, &mut shape);
             (layout.plan(newest), layout)
         });
         Ok(Body { name, code, registers, shape, generation, guards, speculation, sites, show })

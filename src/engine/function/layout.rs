@@ -6,20 +6,23 @@
 
 use azulejo_core::ir::bytecode::{Bytecode, MAX_OPERANDS, Raw};
 use azulejo_core::ir::frames::{SHOWN_SLOTS, ShowPlan};
-use azulejo_core::pass::build::{FunctionSource, Instructions, Linkage, Roots, roots};
+use azulejo_core::pass::build::{FunctionSource, Instructions, Linkage, Roots, TemplateUses, roots};
 use azulejo_core::verify::Shape;
 use azulejo_core::vocab::Vocabulary;
 use std::cell::OnceCell;
 use std::fmt;
 use std::slice;
+use std::sync::Arc;
 
 /// Whether functions are to show their frames, and as which function.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Showing {
     /// The address of the word that leads to the newest of the frames that are shown.
     pub(crate) newest: u64,
     /// The function's number.
     pub(crate) function: u32,
+    /// What the templates do with their operands.
+    pub(crate) uses: Arc<TemplateUses>,
 }
 
 /// What is known of the frames of a function. It does not move, since frames have its address.
@@ -53,6 +56,7 @@ struct Bytecodes<B> {
     depths: (*const u32, usize),
     registers: u32,
     slots: u32,
+    uses: Arc<TemplateUses>,
 }
 
 impl<B: Bytecode> Instructions for Bytecodes<B> {
@@ -72,7 +76,7 @@ impl<B: Bytecode> HasRoots for Bytecodes<B> {
         // SAFETY: the caller guarantees that they exist.
         let [labels, depths] =
             [self.labels, self.depths].map(|(first, len)| unsafe { slice::from_raw_parts(first, len) });
-        roots(&FunctionSource {
+        let source = FunctionSource {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcodes: B::OPCODES,
             templates: B::templates(),
@@ -90,14 +94,15 @@ impl<B: Bytecode> HasRoots for Bytecodes<B> {
             drops_surplus: false,
             call_entry: None,
             callees: &[],
-        })
+        };
+        roots(&source, &self.uses)
     }
 }
 
 impl FrameLayout {
     /// The layout of a function with these bytecodes, whose frames get room to be shown in.
     pub(crate) fn new<B: Bytecode>(
-        function: u32,
+        Showing { function, uses, .. }: Showing,
         (ops, labels): (&[B], &[u32]),
         registers: u32,
         shape: &mut Shape,
@@ -111,6 +116,7 @@ impl FrameLayout {
             depths: (shape.depths.as_ptr(), shape.depths.len()),
             registers,
             slots: slot,
+            uses,
         };
         Box::new(FrameLayout { function, slot, roots: OnceCell::new(), code: Box::new(code) })
     }

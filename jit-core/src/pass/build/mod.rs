@@ -54,7 +54,7 @@ pub use calls::TemplateCalls;
 pub use inline::{KnownCallee, callees, may_be_inlined};
 pub use interpreted::{InterpretRequest, interpreted};
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS, PendingPlace};
-pub use roots::{Roots, roots};
+pub use roots::{Roots, TemplateUses, roots};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 
 use super::chaos::Chaos;

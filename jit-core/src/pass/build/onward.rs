@@ -29,7 +29,6 @@ pub(super) struct Onward {
 /// What a template does with its operands.
 #[derive(Debug, Default)]
 pub(super) struct OperandUse {
-    pub(super) is_known: bool,
     /// From its start.
     pub(super) start: Onward,
     /// From behind each call that shows its frame, by its number.
@@ -172,7 +171,7 @@ impl OperandUse {
         let mut is_quick = Vec::with_capacity(template.steps.len());
         each_step(template, |_, _, quick| is_quick.push(quick));
         loop {
-            let mut known = OperandUse { is_known: true, ..OperandUse::default() };
+            let mut known = OperandUse::default();
             // A block that jumps back is done again when what is known of the block there has changed.
             if !known.follow(template, &is_quick, &mut blocks) {
                 // Through its address a run may be read at any time.

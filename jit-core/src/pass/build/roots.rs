@@ -13,6 +13,7 @@ use super::decode::Decoded;
 use super::onward::{NamedOperands, Onward, OperandUse, Way};
 use crate::ir::bits::{BitSet, BitSets};
 use crate::verify::Shape;
+use std::sync::OnceLock;
 
 /// The registers that are alive at each call that observes.
 #[derive(Debug, Default)]
@@ -36,9 +37,24 @@ impl Roots {
     }
 }
 
-/// Finds the registers that are alive at each call that observes.
-pub fn roots(source: &FunctionSource<'_>) -> Roots {
-    let mut finder = Finder::new(source);
+/// What the templates of a bytecode type do with their operands, each found out once.
+#[derive(Debug)]
+pub struct TemplateUses(Box<[OnceLock<OperandUse>]>);
+
+impl TemplateUses {
+    /// For a bytecode type with this many opcodes.
+    pub fn new(n_opcodes: usize) -> Self {
+        TemplateUses((0..n_opcodes).map(|_| OnceLock::new()).collect())
+    }
+
+    fn of(&self, source: &FunctionSource<'_>, opcode: usize) -> &OperandUse {
+        self.0[opcode].get_or_init(|| OperandUse::of(source.templates[opcode]))
+    }
+}
+
+/// Finds the registers that are alive at each call that observes. What is known of the templates must be of the function's bytecode type.
+pub fn roots(source: &FunctionSource<'_>, uses: &TemplateUses) -> Roots {
+    let mut finder = Finder::new(source, uses);
     while finder.follow() {}
     finder.find_calls()
 }
@@ -46,23 +62,18 @@ pub fn roots(source: &FunctionSource<'_>) -> Roots {
 struct Finder<'a> {
     source: &'a FunctionSource<'a>,
     code: Decoded,
-    /// By opcode.
-    uses: Vec<OperandUse>,
+    uses: &'a TemplateUses,
     /// The bytecodes to which others jump, and the registers that are alive there.
     targets: Vec<u32>,
     alive_at: BitSets,
 }
 
 impl<'a> Finder<'a> {
-    fn new(source: &'a FunctionSource<'a>) -> Self {
+    fn new(source: &'a FunctionSource<'a>, uses: &'a TemplateUses) -> Self {
         let mut code = Decoded::default();
-        let mut uses: Vec<OperandUse> = source.templates.iter().map(|_| OperandUse::default()).collect();
         for at in 0..source.code.len() {
             let (opcode, raws) = source.code.get(at);
             code.push(source, opcode, &raws[..source.opcodes[opcode].operands.len()]);
-            if !uses[opcode].is_known {
-                uses[opcode] = OperandUse::of(source.templates[opcode]);
-            }
         }
         let jumps = (0..code.len()).flat_map(|at| code.targets(source, at));
         let mut targets: Vec<u32> = jumps.map(|to| to as u32).collect();
@@ -80,7 +91,7 @@ impl<'a> Finder<'a> {
         let mut alive = BitSet::new(self.source.slots as usize);
         for at in (0..self.code.len()).rev() {
             if self.is_reached(at) {
-                let start = self.uses[self.code.opcode(at)].start;
+                let start = self.uses.of(self.source, self.code.opcode(at)).start;
                 alive = self.alive(at, &start, &alive, None);
             } else {
                 alive.clear();
@@ -101,7 +112,7 @@ impl<'a> Finder<'a> {
                 alive.clear();
                 continue;
             }
-            let OperandUse { start, calls, .. } = &self.uses[self.code.opcode(at)];
+            let OperandUse { start, calls, .. } = self.uses.of(self.source, self.code.opcode(at));
             let before = self.alive(at, start, &alive, None);
             for (call, onward) in calls {
                 found.push(([at as u32, *call as u32], self.alive(at, onward, &alive, Some(&before))));
