@@ -42,7 +42,7 @@ impl LuaThread {
         let arguments = arguments.into_lua_multi(lua)?;
         let words = arguments.iter().map(|value| value.bits(lua)).collect::<LuaResult<Vec<Value>>>()?;
         let results = lua
-            .with(|vm, _| vm.resume(self.thread(), &words).map(|()| std::mem::take(&mut vm.transfer)))
+            .with(|vm, _| vm.resume(self.thread(), &words).map(|first| vm.all_results(first)))
             .map_err(|thrown| lua.failure(thrown))?;
         R::from_lua_multi(results.into_iter().map(|value| lua.value(value)).collect(), lua)
     }

@@ -54,7 +54,7 @@ fn thread(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Gc<Thread>
 fn resume(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let thread = thread(vm, frames, args)?;
     match vm.resume(thread, &args[1..]) {
-        Ok(()) => Ok(vm.give_with_transfer(Value::TRUE)),
+        Ok(first) => Ok(vm.results.give_in_front(&[Value::TRUE, first])),
         Err(Thrown::Error) => Ok(vm.give(&[Value::FALSE, vm.error])),
         Err(Thrown::Ended) => Err(Thrown::Ended),
     }
@@ -79,7 +79,7 @@ fn resume_wrapped(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Va
     let native = vm.native().expect("this is one");
     let thread = native.upvalues()[0].get().as_object(THREAD).expect("it was made with one");
     match vm.resume(thread, args) {
-        Ok(()) => Ok(vm.give_transfer()),
+        Ok(first) => Ok(first),
         Err(Thrown::Error) => match vm.error.as_string() {
             Some(text) => vm.fail(frames, text.bytes()),
             None => vm.throw(frames, vm.error),

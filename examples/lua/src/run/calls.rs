@@ -9,7 +9,7 @@ use crate::object::value::{ABSENT, FUNCTION, Value};
 use crate::run::cases::{CLOSURE, CallCase};
 use crate::run::draft::CALLEE;
 use crate::run::error::{Attempt, Result};
-use crate::run::vm::{Failure, THROWN, Vm, add_few, pack_of};
+use crate::run::vm::{Failure, THROWN, Vm, pack_of};
 use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
 use std::mem::MaybeUninit;
@@ -384,43 +384,12 @@ pub(crate) fn unprotect(vm: &mut Vm, first: u64) -> u64 {
     vm.results.give_in_front(&[Value::TRUE, Value(first)]).0
 }
 
-/// What C's Lua says of a program that yields outside of all coroutines.
-const YIELD_OUTSIDE: &str = "attempt to yield across metamethod/C-call boundary";
-
-/// `coroutine.yield`: makes its arguments what `resume` gives.
-pub(crate) fn before_yield(vm: &mut Vm, frames: Frames<'_>, pack: u64) -> Result<()> {
-    if vm.threads.is_empty() {
-        return vm.fail_plainly(&frames, YIELD_OUTSIDE);
-    }
-    vm.transfer.clear();
-    add_few(&mut vm.transfer, pack_of(pack).plain_values());
-    Ok(())
+/// Fails as C's Lua does if a program yields outside of all coroutines.
+pub(crate) fn yield_outside(vm: &mut Vm, frames: Frames<'_>) -> Result<()> {
+    vm.fail_plainly(&frames, "attempt to yield across metamethod/C-call boundary")
 }
 
-/// Likewise, with few arguments, of which some may be missing.
-#[inline(always)]
-pub(crate) fn before_yield_few(vm: &mut Vm, frames: Frames<'_>, a: u64, b: u64, c: u64) -> Result<()> {
-    if vm.threads.is_empty() {
-        return vm.fail_plainly(&frames, YIELD_OUTSIDE);
-    }
-    let count = match [a, b, c] {
-        [ABSENT, ..] => 0,
-        [_, ABSENT, _] => 1,
-        [_, _, ABSENT] => 2,
-        _ => 3,
-    };
-    vm.transfer.clear();
-    vm.transfer.reserve(3);
-    // SAFETY: there is room for all three.
-    unsafe {
-        vm.transfer.as_mut_ptr().cast::<[u64; 3]>().write([a, b, c]);
-        vm.transfer.set_len(count);
-    }
-    Ok(())
-}
-
-/// Gives what the coroutine was resumed with.
-#[inline(always)]
-pub(crate) fn after_yield(vm: &mut Vm) -> u64 {
-    vm.give_transfer().0
+/// Makes the values of a pack the results of a call; returns the first.
+pub(crate) fn give_pack(vm: &mut Vm, pack: u64) -> u64 {
+    vm.results.give(pack_of(pack).plain_values()).0
 }

@@ -11,7 +11,7 @@ use crate::object::value::{FUNCTION, Value};
 use crate::run::bytecode::Op;
 use crate::run::error::{Result, Thrown};
 use crate::run::roots::trace_frames;
-use crate::run::vm::{Failure, Vm, add_few, function_of};
+use crate::run::vm::{Failure, Vm, function_of};
 use azulejo::{Fiber, Frames, Resumed};
 
 /// The stack of a coroutine.
@@ -31,22 +31,21 @@ impl Stack for FiberStack {
 const MOST_NESTED: usize = 190;
 
 impl Vm {
-    /// Runs a coroutine until it yields or ends. What it yields or returns is in [`Vm::transfer`] then.
+    /// Runs a coroutine until it yields or ends. What it yields or returns are the results then, the first of which this returns.
     // Inlined as the switch in it is: each return behind a switch is one that the processor predicts wrong.
     #[inline(always)]
-    pub(crate) fn resume(&mut self, thread: Gc<Thread>, arguments: &[Value]) -> Result<()> {
+    pub(crate) fn resume(&mut self, thread: Gc<Thread>, arguments: &[Value]) -> Result<Value> {
         if thread.status() != Status::Suspended || self.threads.len() >= MOST_NESTED {
             return self.not_resumed(thread);
         }
-        let mut stack: Box<FiberStack> = match thread.stack.take() {
+        let (mut stack, first): (Box<FiberStack>, Value) = match thread.stack.take() {
             Some(stack) => {
-                self.transfer.clear();
-                add_few(&mut self.transfer, arguments);
                 // SAFETY: all stacks are fibers. Nothing else here implements the trait.
-                unsafe { Box::from_raw(Box::into_raw(stack).cast::<FiberStack>()) }
+                let stack = unsafe { Box::from_raw(Box::into_raw(stack).cast::<FiberStack>()) };
+                (stack, self.results.give(arguments))
             }
             None => match self.begin(thread, arguments) {
-                Ok(fiber) => Box::new(FiberStack(fiber)),
+                Ok(fiber) => (Box::new(FiberStack(fiber)), Value::NIL),
                 Err(error) => return self.has_failed(error),
             },
         };
@@ -56,23 +55,23 @@ impl Vm {
         self.threads.push(thread);
         let outer = self.begin_handlers(thread);
         thread.resumer.set(self.running.cast());
-        let resumed = stack.0.resume(self, 0);
+        let resumed = stack.0.resume(self, first.0);
         self.end_handlers(thread, outer);
         self.threads.pop();
         around.iter().for_each(|around| around.status.set(Status::Running));
-        if let Ok(Resumed::Suspended(_)) = resumed {
+        if let Ok(Resumed::Suspended(first)) = resumed {
             thread.status.set(Status::Suspended);
             thread.stack.set(Some(stack));
             // Its frames may have got what was not reached before.
             self.heap.again(thread.header());
-            return Ok(());
+            return Ok(Value(first));
         }
         self.end(thread, resumed)
     }
 
     #[cold]
     #[inline(never)]
-    fn not_resumed(&mut self, thread: Gc<Thread>) -> Result<()> {
+    fn not_resumed(&mut self, thread: Gc<Thread>) -> Result<Value> {
         self.error = match thread.status() {
             Status::Suspended => self.text("C stack overflow"),
             status => self.text(&format!("cannot resume {} coroutine", status.name())),
@@ -86,19 +85,16 @@ impl Vm {
         &mut self,
         thread: Gc<Thread>,
         resumed: std::result::Result<Resumed, azulejo::Error>,
-    ) -> Result<()> {
+    ) -> Result<Value> {
         thread.status.set(Status::Dead);
         match resumed {
-            Ok(Resumed::Returned(value) | Resumed::Suspended(value)) => {
-                self.transfer_results(Value(value));
-                Ok(())
-            }
+            Ok(Resumed::Returned(value) | Resumed::Suspended(value)) => Ok(Value(value)),
             Err(error) => self.has_failed(error),
         }
     }
 
     /// Fails as a coroutine has. Its own handlers have seen that.
-    fn has_failed(&mut self, error: azulejo::Error) -> Result<()> {
+    fn has_failed(&mut self, error: azulejo::Error) -> Result<Value> {
         match self.failure(error) {
             Failure::Thrown(thrown) => Err(thrown),
             Failure::Engine(error) => {

@@ -243,7 +243,7 @@ impl Vm {
             THROWN => self.error,
             Trap::StackOverflow => self.text("stack overflow"),
             Trap::AcrossRust => self.text("attempt to yield across metamethod/C-call boundary"),
-            Trap::NotInFiber => self.text("attempt to yield from outside a coroutine"),
+            Trap::NotInFiber => self.text("attempt to yield across metamethod/C-call boundary"),
             other => self.text(&other.to_string()),
         }
     }

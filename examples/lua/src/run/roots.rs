@@ -14,7 +14,7 @@ use std::cell::RefCell;
 /// What the collector starts from.
 pub(crate) struct Roots<'a> {
     frames: &'a Frames<'a>,
-    values: [&'a [Value]; 3],
+    values: [&'a [Value]; 2],
     single: [Value; 4],
     handlers: &'a [Option<Value>],
     handles: &'a RefCell<Handles>,
@@ -33,7 +33,7 @@ impl<'a> Roots<'a> {
         // What was gathered is in registers by now.
         let roots = Roots {
             frames,
-            values: [vm.results.behind(), &vm.roots, &vm.transfer],
+            values: [vm.results.behind(), &vm.roots],
             single: [vm.error, vm.next, vm.each_pair, vm.each_index],
             handlers: &vm.handlers,
             handles: &vm.handles,

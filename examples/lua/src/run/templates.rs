@@ -16,8 +16,7 @@ use crate::object::heap::{Header, ObjectKind, color};
 use crate::object::string::Str;
 use crate::object::table::{Position, Table};
 use crate::object::value::{ABSENT, FALSE, FUNCTION, NIL, STRING, TABLE, THREAD, TRUE, Value};
-use azulejo::prelude::*;
-use azulejo::suspend;
+use azulejo::{prelude::*, suspend};
 use core::mem::offset_of;
 
 const SHAPE: usize = offset_of!(Table, shape);
@@ -56,6 +55,7 @@ const EACH_INDEX: usize = offset_of!(Vm, each_index);
 const NEXT: usize = offset_of!(Vm, next);
 const EACH_PAIR: usize = offset_of!(Vm, each_pair);
 const RESULTS: usize = offset_of!(Vm, results.behind);
+const OWN_HANDLERS: usize = offset_of!(Vm, own_handlers);
 const EPOCH: usize = offset_of!(Vm, heap.epoch);
 const DEBT: usize = offset_of!(Vm, heap.collector.debt);
 const ARGUMENTS: usize = offset_of!(Vm, arguments);
@@ -445,7 +445,6 @@ template! {
         (call tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64) ,way)
     macro ^quick3 (,way) (^is_quick
         (call tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64) ,way)
-
     // Or a closure stands for what is called.
     macro ^or_callable (,given ,arguments) (let: (($given ,given))
         (if (ne $given &ABSENT) $given (invoke observes (^code (^method)) ,arguments u64)))
@@ -587,14 +586,15 @@ template! {
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64))
     Op::HandledCall => unsafe (^protected (call throws observes protect_with
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $handler u64)) u64))
-    macro ^suspended () (dov
-        (discard (call throws observes suspend (arglist (carg (const 0 u64) u64)) u64))
-        (set $dst (call after_yield (arglist (carg (tc) ptr)) u64)))
-    Op::Yield! => unsafe (dov
-        (callv throws observes before_yield (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $pack u64)))
-        (^suspended))
+    // What a coroutine yields, and what it is resumed with, are results: the first goes along with the switch.
+    macro ^suspended (,first) (dov
+        (when (unlikely (zr (load machine (addr (tc) &OWN_HANDLERS) u64)))
+            (callv throws observes yield_outside (arglist (carg (tc) ptr) (carg (frames) ptr))))
+        (set $dst (call throws observes suspend (arglist (carg ,first u64)) u64)))
+    Op::Yield! => unsafe (^suspended (call give_pack (arglist (carg (tc) ptr) (carg $pack u64)) u64))
     Op::YieldFew! => unsafe (dov
-        (callv throws observes before_yield_few (arglist
-            (carg (tc) ptr) (carg (frames) ptr) (carg $a u64) (carg $b u64) (carg $c u64)))
-        (^suspended))
+        (store results (^results) $b u64)
+        (store results (addr (^results) 8) $c u64)
+        (^set_count (if (eq $a &ABSENT) 0 (if (eq $b &ABSENT) 1 (if (eq $c &ABSENT) 2 3))))
+        (^suspended (if (eq $a &ABSENT) (copy &NIL) $a)))
 }

@@ -66,12 +66,10 @@ pub struct Vm {
     pub(crate) has_caught: bool,
     /// What handles the errors of each call that is protected, the innermost last.
     pub(crate) handlers: Vec<Option<Value>>,
-    /// Where those of the coroutine that runs begin.
+    /// Where those of the coroutine that runs begin; zero outside of all coroutines, and there only.
     pub(crate) own_handlers: usize,
     /// The coroutines that run: each has resumed the next.
     pub(crate) threads: Vec<Gc<Thread>>,
-    /// What passes between a coroutine and its resumer; nothing at other times.
-    pub(crate) transfer: Vec<Value>,
     /// A metamethod that the bytecode has to call, and what it is about.
     pub(crate) method: Value,
     pub(crate) operands: [Value; 2],
@@ -146,17 +144,6 @@ pub(crate) struct Prototype {
     pub(crate) upvalues: Vec<(Rc<[u8]>, bool)>,
     /// The source of the chunk, and where the function stands in it.
     pub(crate) text: Option<(Rc<[u8]>, FunctionText)>,
-}
-
-/// Adds values to a list. Mostly they are few.
-#[inline(always)]
-pub(crate) fn add_few(list: &mut Vec<Value>, values: &[Value]) {
-    list.reserve(values.len());
-    // SAFETY: there is room for them.
-    unsafe {
-        copy_values(values, list.as_mut_ptr().add(list.len()));
-        list.set_len(list.len() + values.len());
-    }
 }
 
 /// What is known of a closure's function.
@@ -240,7 +227,6 @@ impl Vm {
             handlers: Vec::new(),
             own_handlers: 0,
             threads: Vec::new(),
-            transfer: Vec::new(),
             method: Value::NIL,
             operands: [Value::NIL; 2],
             running: std::ptr::null(),
@@ -317,29 +303,6 @@ impl Vm {
     #[inline]
     pub(crate) fn give(&mut self, results: &[Value]) -> Value {
         self.results.give(results)
-    }
-
-    /// Makes what has passed between a coroutine and its resumer the results of a call; returns the first.
-    pub(crate) fn give_transfer(&mut self) -> Value {
-        let first = self.results.give(&self.transfer);
-        self.transfer.clear();
-        first
-    }
-
-    /// Likewise, with another result in front of it.
-    pub(crate) fn give_with_transfer(&mut self, first: Value) -> Value {
-        self.results.give_both(&[first], &self.transfer);
-        self.transfer.clear();
-        first
-    }
-
-    /// Passes all results of the last call, of which this is the first, from a coroutine to its resumer.
-    pub(crate) fn transfer_results(&mut self, first: Value) {
-        self.transfer.clear();
-        if self.results.count > 0 {
-            self.transfer.push(first);
-            add_few(&mut self.transfer, self.results.behind());
-        }
     }
 
     /// All results of the last call, of which this is the first.
