@@ -11,7 +11,7 @@ use crate::object::heap::Gc;
 use crate::object::table::Table;
 use crate::object::value::{NIL, Value};
 use crate::run::error::Result;
-use crate::run::fields::{get_index, set_index};
+use crate::run::fields::{get_index, get_missing, set_index};
 use crate::run::vm::Vm;
 use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
@@ -85,6 +85,7 @@ pub(crate) fn get_element(
         if table.metatable().is_none() {
             return Ok(NIL);
         }
+        return get_missing(vm, &frames, object, key);
     }
     get_index(vm, frames, object, key)
 }

@@ -149,10 +149,21 @@ impl Vm {
     }
 
     fn find(&mut self, frames: &Frames<'_>, first: Value, key: Value) -> Result<FieldSearch> {
+        self.find_on(frames, first, key, false)
+    }
+
+    /// The same; the first value may be known to be a table that has nothing there.
+    fn find_on(
+        &mut self,
+        frames: &Frames<'_>,
+        first: Value,
+        key: Value,
+        mut is_absent: bool,
+    ) -> Result<FieldSearch> {
         let mut object = first;
         for _ in 0..100 {
             if let Some(table) = object.as_table() {
-                let value = table.get(key);
+                let value = if std::mem::take(&mut is_absent) { Value::NIL } else { table.get(key) };
                 if !value.is_nil() || table.metatable().is_none() {
                     return Ok(FieldSearch::Value(value));
                 }
@@ -215,11 +226,20 @@ impl Vm {
 
 /// Gives the element, or `ABSENT`.
 pub(crate) fn get_index(vm: &mut Vm, frames: Frames<'_>, object: u64, key: u64) -> Result<u64> {
-    let key = Value(key);
-    match vm.find(&frames, Value(object), key)? {
+    index(vm, &frames, object, Value(key), false)
+}
+
+/// Likewise, of a table that has no such element.
+pub(crate) fn get_missing(vm: &mut Vm, frames: &Frames<'_>, object: u64, key: u64) -> Result<u64> {
+    index(vm, frames, object, Value(key), true)
+}
+
+#[inline]
+fn index(vm: &mut Vm, frames: &Frames<'_>, object: u64, key: Value, is_absent: bool) -> Result<u64> {
+    match vm.find_on(frames, Value(object), key, is_absent)? {
         FieldSearch::Value(value) => Ok(value.0),
         FieldSearch::Method(method, object) if vm.leaves(method, [object, key]) => Ok(ABSENT),
-        FieldSearch::Method(method, object) => Ok(vm.call_value(&frames, method, &[object, key])?.0),
+        FieldSearch::Method(method, object) => Ok(vm.call_value(frames, method, &[object, key])?.0),
     }
 }
 
