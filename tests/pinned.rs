@@ -42,6 +42,11 @@ enum Op {
         a: In<u64>,
         b: In<u64>,
     },
+    /// How far it is to the constant. An instruction writes its result where the constant was.
+    Below {
+        dst: Out<u64>,
+        a: In<u64>,
+    },
     /// Calls Rust, which changes all registers that it may.
     Mix {
         dst: Out<u64>,
@@ -71,6 +76,7 @@ template! {
     Op::Nil    => &TAG
     Op::Choose => (if (nz $a) &TAG (add $a 1))
     Op::Add    => (add $a $b)
+    Op::Below  => (sub &TAG $a)
     Op::Mix    => (if (ult $a &TAG) (call mix (arglist (carg $a u64)) u64) &TAG)
     Op::Call   => (invoke $f (arglist $a) u64)
     Op::Loop!  => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
@@ -169,6 +175,37 @@ fn baseline_code_has_each_pinned_constant_once() {
     }
     // An access to what is boxed takes both registers, and nothing is added before.
     assert_eq!(listing.to_string().matches("+r15").count(), 2, "{listing}");
+}
+
+#[test]
+fn whoever_calls_need_not_have_the_constants() {
+    let numbers = [5, 1 << 60, TAG - 1, TAG, TAG + 5];
+    let engine = Engine::<Op>::builder().only(Tier::Baseline).build();
+    let inner = vec![Op::Number { dst: r(1), a: r(0) }, Op::Return { a: r(1) }];
+    let inner = engine.define("inner", inner, 2).expect("the code is right");
+    let outer = vec![Op::Call { dst: r(1), f: Imm(0), a: r(0) }, Op::Return { a: r(1) }];
+    let outer = engine.define("outer", outer, 2).expect("the code is right");
+    for function in [inner, outer] {
+        for number in numbers {
+            let expected = if number < TAG { number } else { 0 };
+            assert_eq!(engine.call::<_, u64>(function, &mut Vm, (number,)), Ok(expected), "{number:x}");
+        }
+    }
+}
+
+#[test]
+fn what_computes_with_a_constant_leaves_it_as_it_is() {
+    let engine = Engine::<Op>::builder().only(Tier::Baseline).build();
+    let code = vec![
+        Op::Below { dst: r(1), a: r(0) },
+        Op::Below { dst: r(0), a: r(1) },
+        Op::Below { dst: r(1), a: r(0) },
+        Op::Return { a: r(1) },
+    ];
+    let function = engine.define("thrice", code, 2).expect("the code is right");
+    for number in [5, 1 << 60, TAG + 5] {
+        assert_eq!(engine.call::<_, u64>(function, &mut Vm, (number,)), Ok(TAG.wrapping_sub(number)));
+    }
 }
 
 #[test]
