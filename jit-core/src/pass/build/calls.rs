@@ -60,9 +60,8 @@ struct Framed {
 }
 
 /// What an inlined function needs for a bytecode.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum FrameNeed {
-    #[default]
     Nothing,
     /// Memory in which its frame is shown.
     Shown,

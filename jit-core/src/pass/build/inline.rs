@@ -115,8 +115,8 @@ pub(super) struct InlinePlan {
     slots: u32,
     /// How many places belong to inlined calls.
     n_inlined: usize,
-    /// What inlined calls may need at most.
-    most_need: FrameNeed,
+    /// Whether frames of inlined calls can be shown.
+    can_show: bool,
     /// By callee: the least depth at which it turned out to need a frame. It is not tried there again, nor deeper.
     refused_at: Vec<usize>,
     templates: TemplateCalls,
@@ -165,21 +165,13 @@ impl InlinePlan {
         };
         self.refused_at.clear();
         self.refused_at.resize(source.callees.len(), usize::MAX);
-        self.most_need = self.most_need_in(source);
+        // Whoever has the frame's address sees all registers at each call that observes: nothing is shown beside them.
+        let mut opcodes = (0..source.code.len()).map(|at| source.code.get(at).0);
+        self.can_show = !opcodes.any(|opcode| self.templates.of(source, opcode).exposes);
         self.add_frame(source, own, call);
         if self.calls.len() == 1 {
             self.clear();
             self.decide_alone(source);
-        }
-    }
-
-    /// What inlined calls may need in a function. Whoever has the address of its frame sees all its registers at each call that observes:
-    /// then nothing is shown beside them.
-    fn most_need_in(&mut self, source: &FunctionSource<'_>) -> FrameNeed {
-        let mut opcodes = (0..source.code.len()).map(|at| source.code.get(at).0);
-        match opcodes.any(|opcode| self.templates.of(source, opcode).exposes) {
-            true => FrameNeed::Nothing,
-            false => FrameNeed::Shown,
         }
     }
 
@@ -220,15 +212,13 @@ impl InlinePlan {
             if owner.depths.get(at) != Some(&Shape::UNREACHED) {
                 self.add_calls(source, owner, place);
                 let need = if number > 0 { self.frame_need(owner, place) } else { FrameNeed::Nothing };
-                let is_too_much = || {
-                    let depth = self.makers(number).count() - 1;
-                    need > self.most_need || owner.code.len() > LARGEST_SHOWN[depth]
-                };
-                if need > FrameNeed::Nothing && is_too_much() {
-                    return false;
-                }
-                if need == FrameNeed::Shown {
-                    self.inlining.shown_slots = self.slots - source.slots;
+                let is_small = || owner.code.len() <= LARGEST_SHOWN[self.makers(number).count() - 1];
+                match need {
+                    FrameNeed::Nothing => {}
+                    FrameNeed::Shown if self.can_show && is_small() => {
+                        self.inlining.shown_slots = self.slots - source.slots;
+                    }
+                    _ => return false,
                 }
             }
         }
