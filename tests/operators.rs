@@ -555,8 +555,8 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
         reached.iter_mut().zip(&compiler.reached).for_each(|(known, reached)| *known |= reached);
     }
     let never = X64.tables.tiles.iter().zip(&reached).filter(|(_, reached)| !**reached);
-    // Calls, atomics, polls, fuel and pinned constants have tests of their own; random graphs, stencils and interpreted opcodes reach the operators that do not
-    // work on values.
+    // Calls, atomics, polls, fuel and pinned constants have tests of their own; random graphs, stencils and interpreted opcodes
+    // reach the operators that do not work on values.
     let elsewhere = [
         "call",
         "invoke",

@@ -64,12 +64,13 @@ impl Inlining {
     /// The frames that a frame is in, each with the bytecode of its caller that waits for it: the innermost first, which is the frame
     /// itself. The function's own is not among them.
     pub fn around(&self, frame: u32) -> impl Iterator<Item = &InlinedFrame> {
-        let mut next = frame;
-        core::iter::from_fn(move || {
-            let data = self.frames.get(next as usize).filter(|_| next > 0)?;
-            next = data.caller;
-            Some(data)
-        })
+        self.numbers_around(frame).filter_map(|frame| self.frames.get(frame as usize))
+    }
+
+    /// The numbers of these frames.
+    pub fn numbers_around(&self, frame: u32) -> impl Iterator<Item = u32> + use<'_> {
+        let caller = |frame: &u32| Some(self.frames.get(*frame as usize)?.caller);
+        core::iter::successors(Some(frame), caller).take_while(|frame| *frame > 0)
     }
 
     /// Whether a register belongs to a frame, to one that it is in, or to the function itself.

@@ -492,12 +492,6 @@ impl InlinePlan {
         (next, self.inlining.frames[call as usize].result)
     }
 
-    /// A frame, and those around it but the function's own, from the innermost to the outermost.
-    pub(super) fn chain(&self, frame: u32) -> impl Iterator<Item = u32> + use<'_> {
-        core::iter::successors(Some(frame), |frame| Some(self.inlining.frames.get(*frame as usize)?.caller))
-            .take_while(|frame| *frame > 0)
-    }
-
     /// Whether calls of a place show the frame that a register belongs to: the place's own, or that of a caller whose call observes.
     pub(super) fn shows(&self, place: usize, register: u32) -> bool {
         if self.inlining.shown_slots == 0 {
@@ -508,8 +502,8 @@ impl InlinePlan {
             (first_register..first_register + slots).contains(&register)
         };
         let frame = self.frame(place);
-        let mut callers = self.chain(frame).map(|frame| self.inlining.frames[frame as usize]);
-        has_register(frame) || callers.any(|callee| callee.shown.is_some() && has_register(callee.caller))
+        has_register(frame)
+            || self.inlining.around(frame).any(|callee| callee.shown.is_some() && has_register(callee.caller))
     }
 
     /// Whether the slow path of a place is left out; `None` if that was not decided.

@@ -5,7 +5,7 @@
 //! callers around: it does not count on the slots of those frames that are shown.
 
 use super::cursor::Cursor;
-use super::show::{ShowNodes, ShownAround};
+use super::show::{ShowNodes, ShownFrames};
 use super::values::{Needs, ValueOperands};
 use super::{FunctionScratch, KnownCallee};
 use crate::ir::frames::{ShowPlan, ShownFrame};
@@ -86,7 +86,7 @@ impl ValueOperands<'_> {
     }
 
     /// Shows the frames of those callers around an inlined function whose calls observe.
-    pub(super) fn show_callers(&mut self, cursor: &mut Cursor<'_>, frame: u32) -> Option<ShownAround> {
+    pub(super) fn show_callers(&mut self, cursor: &mut Cursor<'_>, frame: u32) -> Option<ShownFrames> {
         let plan = &self.scratch.code.plan;
         let mut calls: Vec<InlinedFrame> = plan.inlining.around(frame).copied().collect();
         calls.reverse();
@@ -95,7 +95,7 @@ impl ValueOperands<'_> {
             if let Some(number) = shown
                 && let Some(frame) = self.frame_to_show(cursor, caller, call)
             {
-                around = Some(ShownAround::add(around, cursor, &frame, number));
+                around = Some(ShownFrames::add(around, cursor, &frame, number));
             }
         }
         around

@@ -10,7 +10,7 @@
 
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget, Linkage};
-use super::show::ShowNodes;
+use super::show::{ShowNodes, ShownFrames};
 use crate::ir::graph::{CallData, CallTarget, Effect, Heat};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{BlockRef, Callee, Likelihood, Ref, Resume, Signature, Step, StepImm, Template};
@@ -138,8 +138,8 @@ pub(super) struct LinkScratch {
     args: Vec<(BlockRef, Node)>,
     /// The inputs of the call being made.
     pub(super) inputs: Vec<Node>,
-    /// The frame, if it is shown to the call being made.
-    pub(super) shown: Option<ShowNodes>,
+    /// The frames that are shown to the call being made, if there are any, and the address of the word that leads to them.
+    pub(super) shown: Option<(Node, ShownFrames)>,
 }
 
 /// A block of the template being linked.

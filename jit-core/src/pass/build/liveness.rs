@@ -553,7 +553,7 @@ impl Liveness {
 
 /// Where the callers around an inlined function go on, each with the register that has its result then.
 fn ways_back(code: &Decoded, at: usize) -> impl Iterator<Item = (usize, Option<usize>)> + use<'_> {
-    let ways = code.plan.chain(code.plan.frame(at)).map(|frame| code.plan.way_back(frame));
+    let ways = code.plan.inlining.numbers_around(code.plan.frame(at)).map(|frame| code.plan.way_back(frame));
     ways.map(|(to, result)| (to, result.map(|(register, _)| register as usize)))
 }
 

@@ -21,12 +21,12 @@ pub(super) struct ShowNodes {
     /// The number of the bytecode, in 64 bits.
     pub(super) bytecode: Node,
     /// The frames of callers that are shown with it, if it is an inlined function's.
-    pub(super) around: Option<ShownAround>,
+    pub(super) around: Option<ShownFrames>,
 }
 
-/// The frames of callers that were put into the list: the address of the [`ShownFrame`] of the outermost, and of the innermost.
+/// The frames that were put into the list for a call: the address of the [`ShownFrame`] of the outermost, and of the innermost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ShownAround {
+pub(super) struct ShownFrames {
     outermost: Node,
     innermost: Node,
 }
@@ -42,23 +42,19 @@ impl<O: Operands> Linker<'_, O> {
     /// Shows the frame to the call that follows.
     pub(super) fn show(&mut self, call: u16) {
         let Linker { cursor, operands, scratch, .. } = self;
-        scratch.shown = operands.show(cursor);
-        let Some(nodes) = scratch.shown else { return };
-        let before = match nodes.around {
-            Some(around) => around.innermost,
-            None => cursor.load(Type::I64, nodes.newest),
-        };
-        link_frame(cursor, &nodes, call, before);
-        cursor.store(nodes.newest, nodes.shown);
+        scratch.shown = operands.show(cursor).map(|frame| {
+            let list = ShownFrames::add(frame.around, cursor, &frame, call);
+            cursor.store(frame.newest, frame.shown);
+            (frame.newest, list)
+        });
     }
 
     /// Called behind a call: hides the frame again.
     pub(super) fn after_call(&mut self, effect: Effect) {
         let Linker { cursor, operands, scratch, .. } = self;
         operands.after_call(cursor, effect);
-        if let Some(ShowNodes { newest, shown, around, .. }) = scratch.shown.take() {
-            let outermost = around.map_or(shown, |around| around.outermost);
-            let before = cursor.load(Type::I64, outermost);
+        if let Some((newest, list)) = scratch.shown.take() {
+            let before = cursor.load(Type::I64, list.outermost);
             cursor.store(newest, before);
         }
     }
@@ -77,29 +73,24 @@ impl<O: Operands> Linker<'_, O> {
     }
 }
 
-impl ShownAround {
-    /// Puts the frame of a caller into the list, which the newest frame follows that is shown so far.
+impl ShownFrames {
+    /// Fills in what a frame shows of itself, in front of those of its callers.
     pub(super) fn add(around: Option<Self>, cursor: &mut Cursor<'_>, frame: &ShowNodes, call: u16) -> Self {
         let before = match around {
             Some(around) => around.innermost,
             None => cursor.load(Type::I64, frame.newest),
         };
-        link_frame(cursor, frame, call, before);
-        let outermost = around.map_or(frame.shown, |around| around.outermost);
-        ShownAround { outermost, innermost: frame.shown }
-    }
-}
-
-/// Fills in what a frame shows of itself, in front of another.
-fn link_frame(cursor: &mut Cursor<'_>, frame: &ShowNodes, call: u16, before: Node) {
-    let ShowNodes { shown, layout, bytecode, .. } = *frame;
-    store(cursor, shown, ShownFrame::BEFORE, before);
-    store(cursor, shown, ShownFrame::LAYOUT, layout);
-    // Most templates have one such call: then this writes both numbers.
-    store(cursor, shown, ShownFrame::BYTECODE, bytecode);
-    if call > 0 {
-        let call = cursor.constant(Type::I32, call as u64);
-        store(cursor, shown, ShownFrame::CALL, call);
+        let ShowNodes { shown, layout, bytecode, .. } = *frame;
+        store(cursor, shown, ShownFrame::BEFORE, before);
+        store(cursor, shown, ShownFrame::LAYOUT, layout);
+        // Most templates have one such call: then this writes both numbers.
+        store(cursor, shown, ShownFrame::BYTECODE, bytecode);
+        if call > 0 {
+            let call = cursor.constant(Type::I32, call as u64);
+            store(cursor, shown, ShownFrame::CALL, call);
+        }
+        let outermost = around.map_or(shown, |around| around.outermost);
+        ShownFrames { outermost, innermost: shown }
     }
 }
 
