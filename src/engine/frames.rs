@@ -203,6 +203,9 @@ impl<B: Bytecode> Engine<B> {
 /// slots then, in every tier, and read from there afterwards. Functions of Rust may be in between, and calls of the engine that they make: their
 /// frames follow. A function that has ended in a tail call has no frame.
 ///
+/// A function of Rust that calls bytecode has to be called by a call that observes. Otherwise frames around its caller may be missing, where the
+/// optimizer has made that a part of theirs: it cannot know what such a function does.
+///
 /// ```
 /// use azulejo::prelude::*;
 /// use azulejo::Frames;
