@@ -28,7 +28,7 @@ fn run(graph: &Graph, overlaps: bool) -> Result<Trace, Violation> {
         let mut result = args.iter().fold(callee, |hash, arg| (hash ^ arg).wrapping_mul(0x0100_0000_01b3));
         let touched = match call.effect {
             Effect::Pure => return result,
-            Effect::Memory => 0x9000,
+            Effect::Leaf | Effect::Memory => 0x9000,
             Effect::Observes => FRAME + 8,
         };
         result ^= memory.read(touched, 8);

@@ -363,7 +363,7 @@ impl GraphMaker<'_> {
     }
 
     fn call(&mut self) {
-        let effect = [Effect::Pure, Effect::Memory, Effect::Observes][self.random.below(3)];
+        let effect = [Effect::Pure, Effect::Leaf, Effect::Memory, Effect::Observes][self.random.below(4)];
         let signature =
             Signature { convention: Convention::SysV64, args: &[Type::I64, Type::I32], ret: Type::I64 };
         self.graph.calls.push(CallData { target: CallTarget::Direct(0x1000), signature, effect });

@@ -201,10 +201,8 @@ impl<B: Bytecode> Engine<B> {
 ///
 /// A frame is there if the call it waits for observes: `(call observes …)`, `(invoke observes …)`. All registers that are alive are in their
 /// slots then, in every tier, and read from there afterwards. Functions of Rust may be in between, and calls of the engine that they make: their
-/// frames follow. A function that has ended in a tail call has no frame.
-///
-/// A function of Rust that calls bytecode has to be called by a call that observes. Otherwise frames around its caller may be missing, where the
-/// optimizer has made that a part of theirs: it cannot know what such a function does.
+/// frames follow. A function that has ended in a tail call has no frame. Nor has one that waits for a call of Rust by `(call leaf …)`: nobody
+/// can look from there, since such a function calls no bytecode.
 ///
 /// ```
 /// use azulejo::prelude::*;

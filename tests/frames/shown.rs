@@ -65,6 +65,17 @@ enum Op {
         function: Imm<u32>,
         a: In<u64>,
     },
+    /// The same, and shows its own frame to nobody.
+    AgainQuietly {
+        dst: Out<u64>,
+        function: Imm<u32>,
+        a: In<u64>,
+    },
+    /// Calls Rust that calls no bytecode.
+    Twice {
+        dst: Out<u64>,
+        a: In<u64>,
+    },
     /// A fiber that runs to where it is suspended, and is dropped.
     OnFiber {
         dst: Out<u64>,
@@ -108,6 +119,8 @@ template! {
     Op::TryQuietly => (try (invoke $function (arglist $a) u64) 77)
     Op::Tail   => (tail $function (arglist $a))
     Op::Again  => (call observes again (arglist (carg (tc) ptr) (carg $function u32) (carg $a u64)) u64)
+    Op::AgainQuietly => (call again (arglist (carg (tc) ptr) (carg $function u32) (carg $a u64)) u64)
+    Op::Twice  => (call leaf twice (arglist (carg $a u64)) u64)
     Op::OnFiber => (call observes on_fiber (arglist (carg (tc) ptr) (carg $function u32) (carg $a u64)) u64)
     Op::Suspend => (call observes throws suspend (arglist (carg $a u64)) u64)
     Op::JumpLess => (when (lt $a $k) (branch $to))
@@ -159,6 +172,10 @@ fn again(vm: *mut Vm, function: u32, a: u64) -> u64 {
     let function = vm.functions[function as usize];
     let call = std::panic::AssertUnwindSafe(|| engine.call(function, vm, (a,)));
     std::panic::catch_unwind(call).map_or(1000, |result| result.unwrap_or(500))
+}
+
+fn twice(a: u64) -> u64 {
+    2 * a
 }
 
 fn on_fiber(vm: *mut Vm, function: u32, a: u64) -> u64 {
@@ -378,6 +395,29 @@ fn inlined_functions_are_shown_with_their_callers() {
     let functions = [inner, middle, outer].map(|code| engine.define("f", code, 5).expect("it is right"));
     engine.compile(functions[2]).expect("it is small");
     assert!(engine.stats().inlined >= 2, "{:?}", engine.stats());
+}
+
+/// A function of Rust shows its callers to the bytecode that it calls, whatever else it shows. One that calls none is in nobody's way.
+#[test]
+fn callers_of_rust_that_calls_bytecode_are_shown() {
+    let looks = vec![Op::Look, give(0)];
+    let quiet = Op::AgainQuietly { dst: 1.into(), function: Imm(0), a: 0.into() };
+    let middle = vec![quiet, add(0, 0, 1), give(0)];
+    let around = vec![set(3, 8), call(1, 1, 0), add(0, 1, 3), give(0)];
+    let outer = vec![set(4, 9), call(1, 2, 0), add(0, 1, 4), give(0)];
+    let expected = vec![(0, 0, vec![(0, 5)]), (2, 1, vec![(3, 8)]), (3, 1, vec![(4, 9)])];
+    check(&[looks, middle, around, outer], 5, Ok(10 + 8 + 9), &[expected]);
+    if can_compile().is_err() {
+        return;
+    }
+    let engine: Engine<Op> = Builder::default().only(Tier::Optimizer).build();
+    let leaf = vec![Op::Twice { dst: 1.into(), a: 0.into() }, give(1)];
+    let outer = vec![call(1, 0, 0), add(0, 0, 1), give(0)];
+    let functions = [leaf, outer].map(|code| engine.define("f", code, 5).expect("it is right"));
+    engine.compile(functions[1]).expect("it is small");
+    assert_eq!(engine.stats().inlined, 1);
+    let mut vm = Vm { engine: &raw const engine, functions: functions.to_vec(), seen: Vec::new() };
+    assert_eq!(engine.call(functions[1], &mut vm, (5u64,)), Ok(15u64));
 }
 
 /// What its caller will read is seen while an inlined function runs which never comes back.

@@ -141,7 +141,9 @@ impl Access {
 pub enum Effect {
     /// The call has no effects: equal arguments give equal results, and an unused call may be dropped.
     Pure,
-    /// The call reads and writes memory, but does not access VM registers.
+    /// The call reads and writes memory, but runs no bytecode and does not access VM registers.
+    Leaf,
+    /// The call reads and writes memory, and may run bytecode that looks at frames, but does not access VM registers of this one.
     #[default]
     Memory,
     /// The call also reads and changes VM registers in their slots.

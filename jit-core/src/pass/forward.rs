@@ -396,12 +396,12 @@ impl Forwarder<'_> {
             Op::STORE => self.store(node),
             op if self.graph.vocab.info(op).is_call() => match self.graph.calls[data.imm as usize].effect {
                 Effect::Pure => {}
-                Effect::Memory if !self.frame_escapes => {
+                Effect::Leaf | Effect::Memory if !self.frame_escapes => {
                     let is_frame = &self.scratch.is_frame;
                     self.scratch.known.retain(|known| is_frame[known.place.base.at()]);
                     self.scratch.pending.retain(|store| is_frame[store.place.base.at()]);
                 }
-                Effect::Memory | Effect::Observes => {
+                Effect::Leaf | Effect::Memory | Effect::Observes => {
                     self.scratch.known.clear();
                     self.scratch.pending.clear();
                 }

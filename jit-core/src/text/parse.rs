@@ -237,6 +237,7 @@ impl GraphParser {
     ) -> Parsed<u64> {
         let effect = match words.peek() {
             Some(&"pure") => Effect::Pure,
+            Some(&"leaf") => Effect::Leaf,
             Some(&"observes") => Effect::Observes,
             _ => Effect::Memory,
         };

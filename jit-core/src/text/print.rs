@@ -351,6 +351,7 @@ fn constant(out: &mut String, ty: Type, bits: u64) -> fmt::Result {
 fn call(out: &mut String, call: &CallData) -> fmt::Result {
     match call.effect {
         Effect::Pure => out.push_str(" pure"),
+        Effect::Leaf => out.push_str(" leaf"),
         Effect::Memory => {}
         Effect::Observes => out.push_str(" observes"),
     }

@@ -162,7 +162,12 @@ impl Checker<'_> {
         let mut rest = rest;
         while let Some((first, others)) = rest.split_first() {
             match (first, first.word()) {
+                (_, Some("pure" | "leaf" | "observes")) if effect != Effect::Memory => {
+                    let message = "a call says one of `pure`, `leaf` and `observes`: what is pure is a leaf, and what observes may be one";
+                    return fail(first.place(), message);
+                }
                 (_, Some("pure")) => effect = Effect::Pure,
+                (_, Some("leaf")) => effect = Effect::Leaf,
                 (_, Some("observes")) => effect = Effect::Observes,
                 (_, Some("throws")) => throws = Some(first.place()),
                 (_, Some("tentative")) => is_tentative = true,

@@ -23,6 +23,9 @@ mod forms {
         E { dst: Out<u64> },
         F { dst: Out<f64> },
         G { dst: Out<u64> },
+        H { dst: Out<u64> },
+        I { dst: Out<u64> },
+        J { dst: Out<u64> },
     }
 
     template! {
@@ -40,6 +43,12 @@ mod forms {
         Op::F! => (callv observes fill (arglist (carg (place $dst) ptr) (carg (frames) ptr)))
         // of something
         Op::G => (call observes count (arglist (carg (frames 1) ptr)) u64)
+        // one that calls no bytecode
+        Op::H => (call leaf count (arglist (carg (frames) ptr)) u64)
+        // one that calls none, and looks
+        Op::I => (call leaf observes count (arglist (carg (frames) ptr)) u64)
+        // one that computes, and looks
+        Op::J => (call observes throws pure count (arglist (carg (frames) ptr)) u64)
     }
 }
 

@@ -91,7 +91,7 @@ template_macros! {
         // Called when a value was stored in an object.
         macro ^wrote (,object ,value) (when (unlikely (all (notf (is number ,value)) (uge ,value &STRING)
                 (eq (load headers (addr ,object &COLOR) u8) &BLACK)))
-            (callv wrote (arglist (carg (tc) ptr) (carg ,object ptr) (carg ,value u64))))
+            (callv leaf wrote (arglist (carg (tc) ptr) (carg ,object ptr) (carg ,value u64))))
 
         // The first key behind a table's array, which starts with key 0.
         macro ^end (,table) (ucast (load lengths (addr ,table &ARRAY_END) u32) u64)
@@ -133,7 +133,7 @@ template! {
     Op::SetSharedUpvalue => unsafe (letv: (($cell (unbox cell (^upvalue))))
         (dov (store cells (addr $cell &CELL_VALUE) $value u64) (^wrote $cell $value)))
     Op::NewCell! => unsafe (dov
-        (set $dst (box cell (call new_cell (arglist (carg (tc) ptr) (carg $value u64)) ptr)))
+        (set $dst (box cell (call leaf new_cell (arglist (carg (tc) ptr) (carg $value u64)) ptr)))
         (^collect))
     Op::GetCell => unsafe (load cells (addr (unbox cell $cell) &CELL_VALUE) u64)
     Op::SetCell => unsafe (letv: (($of (unbox cell $cell)))
@@ -378,20 +378,20 @@ template! {
         (^set_method)
         (mark done))
     Op::NewTable! => unsafe (dov
-        (set $dst (box table (call new_table (arglist (carg (tc) ptr) (carg $slots u32) (carg $elements u32)) ptr)))
+        (set $dst (box table (call leaf new_table (arglist (carg (tc) ptr) (carg $slots u32) (carg $elements u32)) ptr)))
         (^collect))
     Op::NewObject! => unsafe (dov
         (^collect)
-        (set $dst (box table (call new_object (arglist (carg (tc) ptr) (carg $layout u64)) ptr))))
+        (set $dst (box table (call leaf new_object (arglist (carg (tc) ptr) (carg $layout u64)) ptr))))
     Op::PutValue => unsafe (store fields (idx (addr (unbox table $object) (&sizeof Table)) $at 8) $value u64)
-    Op::SetList => unsafe (callv throws set_list (arglist (carg (tc) ptr) (carg $table u64) (carg $first u32)
+    Op::SetList => unsafe (callv leaf throws set_list (arglist (carg (tc) ptr) (carg $table u64) (carg $first u32)
         (carg (window $values) ptr) (carg (length $values) u64)))
-    Op::SetListAndResults => unsafe (callv throws set_list_and_results (arglist (carg (tc) ptr) (carg $table u64)
+    Op::SetListAndResults => unsafe (callv leaf throws set_list_and_results (arglist (carg (tc) ptr) (carg $table u64)
         (carg $first u32) (carg (window $values) ptr) (carg (length $values) u64)))
-    Op::SetListAndVarargs => unsafe (callv throws set_list_and_varargs (arglist (carg (tc) ptr) (carg $table u64)
+    Op::SetListAndVarargs => unsafe (callv leaf throws set_list_and_varargs (arglist (carg (tc) ptr) (carg $table u64)
         (carg $first u32) (carg (window $values) ptr) (carg (length $values) u64) (carg $pack u64)))
     Op::NewClosure! => unsafe (dov
-        (set $dst (box function (call new_closure (arglist (carg (tc) ptr) (carg $closure u64) (carg $definition u64)
+        (set $dst (box function (call leaf new_closure (arglist (carg (tc) ptr) (carg $closure u64) (carg $definition u64)
             (carg (window $upvalues) ptr) (carg (length $upvalues) u64)) ptr)))
         (^collect))
 }
@@ -413,7 +413,7 @@ template! {
         (mark slowly)
         (slowv (dov
             (when (notf (full $cache))
-                (callv ,learn (arglist (carg ,function u64) (carg (const ,count u32) u32) (carg $cache ptr))))
+                (callv leaf ,learn (arglist (carg ,function u64) (carg (const ,count u32) u32) (carg $cache ptr))))
             ,slow))
         (mark done))
     macro ^call (,learn ,count ,code ,arguments ,quick ,natively) (letv: (($function $function))
@@ -432,7 +432,7 @@ template! {
     macro ^quick1 (,way) (dov
         (ifv (ule (case kind) &ALLOCATES)
             (dov
-                (^is_quick (call tentative (case code) (arglist (carg (tc) ptr) (carg $a u64)) u64)
+                (^is_quick (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64)) u64)
                     (branch (label other)))
                 (branch (label end)))
             (ifv (eq (case kind) &FLOOR)
@@ -442,9 +442,9 @@ template! {
         ,way
         (mark end))
     macro ^quick2 (,way) (^is_quick
-        (call tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64) ,way)
+        (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64) ,way)
     macro ^quick3 (,way) (^is_quick
-        (call tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64) ,way)
+        (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64) ,way)
     // Or a closure stands for what is called.
     macro ^or_callable (,given ,arguments) (let: (($given ,given))
         (if (ne $given &ABSENT) $given (invoke observes (^code (^method)) ,arguments u64)))
@@ -469,7 +469,7 @@ template! {
         (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)
 
     Op::Call! => unsafe (^call learn_call_for_any 0 ^code_for_any (arglist $call) ^no_quick (^natively_many call_many))
-    macro ^gather (,run) (call gather (arglist (carg (tc) ptr) (carg (window ,run) ptr) (carg (length ,run) u64)) u64)
+    macro ^gather (,run) (call leaf gather (arglist (carg (tc) ptr) (carg (window ,run) ptr) (carg (length ,run) u64)) u64)
     macro ^gathered () (load machine (addr (tc) &ARGUMENTS) ptr)
     macro ^natively_gathered (,count) (call throws observes call_gathered
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,count u64)) u64)
@@ -481,7 +481,7 @@ template! {
                 (if (^is_closure $function)
                     (invoke observes (^code_for_any $function) (arglist (spread (^gathered) $n)) u64)
                     (^natively_gathered $n)))))
-    macro ^gather_varargs () (call gather_varargs (arglist
+    macro ^gather_varargs () (call leaf gather_varargs (arglist
         (carg (tc) ptr) (carg (window $call) ptr) (carg (length $call) u64) (carg $pack u64)) u64)
     Op::CallWithVarargs => unsafe (let: (($function (^first_of $call)))
         (if (^is_closure $function)
@@ -507,13 +507,13 @@ template! {
     Op::TailCallWithVarargs => unsafe (letv: (($function (^first_of $call)))
         (when (^is_closure $function)
             (letv: (($n (^gather_varargs))) (tail (^code_for_any $function) (arglist (spread (^gathered) $n))))))
-    Op::TakeVarargs => unsafe (callv take_varargs
+    Op::TakeVarargs => unsafe (callv leaf take_varargs
         (arglist (carg (window $values) ptr) (carg (length $values) u64) (carg $pack u64)))
-    Op::TakeResults => unsafe (callv take_results
+    Op::TakeResults => unsafe (callv leaf take_results
         (arglist (carg (tc) ptr) (carg (window $results) ptr) (carg (length $results) u64)))
     Op::Collect! => unsafe (^collect)
     Op::NewArg! => unsafe (dov
-        (set $dst (call new_arg (arglist (carg (tc) ptr) (carg $pack u64)) u64))
+        (set $dst (call leaf new_arg (arglist (carg (tc) ptr) (carg $pack u64)) u64))
         (^collect))
     Op::Look => unsafe (dov (callv throws observes look
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $kind u32) (carg $callee u64))) (discard (window $values)))
@@ -531,11 +531,11 @@ template! {
         (store results (^results) $b u64) (^set_count 2) (return $a))
     Op::ReturnThree => unsafe (dov
         (store results (^results) $b u64) (store results (addr (^results) 8) $c u64) (^set_count 3) (return $a))
-    Op::ReturnMany => unsafe (return (call put_results
+    Op::ReturnMany => unsafe (return (call leaf put_results
         (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
-    Op::ReturnResults => unsafe (return (call put_more_results
+    Op::ReturnResults => unsafe (return (call leaf put_more_results
         (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
-    Op::ReturnVarargs => unsafe (return (call put_varargs_behind (arglist
+    Op::ReturnVarargs => unsafe (return (call leaf put_varargs_behind (arglist
         (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64) (carg $pack u64)) u64))
     Op::ReturnGiven => (return $a)
     Op::ForEachIndex! => unsafe (when (eq $function (load machine (addr (tc) &EACH_INDEX) u64))
@@ -566,7 +566,7 @@ template! {
         (asv (($of table $state)) (dov
             (^in_array $of)
             (^in_entries $of)
-            (letv: (($behind (call next_pair (arglist (carg (tc) ptr) (carg (box table $of) u64) (carg $position u64)) u64)))
+            (letv: (($behind (call leaf next_pair (arglist (carg (tc) ptr) (carg (box table $of) u64) (carg $position u64)) u64)))
                 (ifv (zr $behind)
                     (dov (set $key &NIL) (branch $end))
                     (^each $behind (^operand) (^second_operand)))))
@@ -579,7 +579,7 @@ template! {
             (let: (($first (if (^is_closure $function)
                     (try (invoke observes (^code_for_any $function) (arglist (spread (^gathered) $n)) u64) (^caught))
                     (try (^natively_gathered $n) (^caught)))))
-                (call unprotect (arglist (carg (tc) ptr) (carg $first u64)) u64))))
+                (call leaf unprotect (arglist (carg (tc) ptr) (carg $first u64)) u64))))
     Op::ProtectedCall => unsafe (^protected
         (call throws observes protect (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $pack u64)) u64))
     Op::ProtectedFew => unsafe (^protected (call throws observes protect_few
@@ -591,7 +591,7 @@ template! {
         (when (unlikely (zr (load machine (addr (tc) &OWN_HANDLERS) u64)))
             (callv throws observes yield_outside (arglist (carg (tc) ptr) (carg (frames) ptr))))
         (set $dst (call throws observes suspend (arglist (carg ,first u64)) u64)))
-    Op::Yield! => unsafe (^suspended (call give_pack (arglist (carg (tc) ptr) (carg $pack u64)) u64))
+    Op::Yield! => unsafe (^suspended (call leaf give_pack (arglist (carg (tc) ptr) (carg $pack u64)) u64))
     Op::YieldFew! => unsafe (dov
         (store results (^results) $b u64)
         (store results (addr (^results) 8) $c u64)

@@ -99,6 +99,10 @@ impl OpcodeCalls {
                 Step::Tail { .. } => framed.push(Framed { step: number, quick, is_shown: false }),
                 // Its callees may look at the callers of the function, who show no frame while that is inlined.
                 Step::Invoke { .. } if shows => framed.push(Framed { step: number, quick, is_shown }),
+                // Nor does a function of Rust show them to the bytecode that it calls.
+                Step::Call { effect: Effect::Memory, .. } if shows => {
+                    framed.push(Framed { step: number, quick, is_shown: false });
+                }
                 step if observes(step) => {
                     framed.push(Framed { step: number, quick, is_shown: shows && is_shown });
                 }
