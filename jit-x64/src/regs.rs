@@ -56,21 +56,21 @@ pub static REGISTERS_BUT_RBP: RegisterFile =
 
 /// All registers but the stack pointer and [`KEPT_CU`].
 pub(crate) static STENCIL_REGISTERS: RegisterFile =
-    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12, R14, R15], ..REGISTERS };
+    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBP, R14, R15], kept: RegSet::of(&[RBX, R12]), ..REGISTERS };
 
 /// Where baseline code keeps constants that the bytecode type pins.
 pub(crate) const PINNED: [Reg; MAX_PINNED] = [R14, R15];
 
 /// All registers but the stack pointer, [`KEPT_CU`] and [`PINNED`].
 pub(crate) static PINNING_REGISTERS: RegisterFile = RegisterFile {
-    int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, RBP, R12],
-    kept: RegSet::of(&PINNED),
+    int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBP],
+    kept: RegSet::of(&PINNED).union(RegSet::of(&[RBX, R12])),
     ..REGISTERS
 };
 
 /// All registers but the stack pointer, the frame pointer, [`KEPT_CU`] and [`PINNED`].
 pub(crate) static PINNING_REGISTERS_BUT_RBP: RegisterFile =
-    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12], ..PINNING_REGISTERS };
+    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11], ..PINNING_REGISTERS };
 
 /// Where interpreted code keeps the bytecode's address, its function's record, and the table of opcodes or the top of the operand
 /// stack.
@@ -78,8 +78,8 @@ pub(crate) const INTERPRETED: [Reg; 3] = [R13, R14, R15];
 
 /// All registers but the stack pointer, the frame pointer and [`INTERPRETED`].
 pub(crate) static INTERPRETER_REGISTERS: RegisterFile =
-    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12], ..REGISTERS };
+    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11], kept: RegSet::of(&[RBX, R12]), ..REGISTERS };
 
 /// All registers but the stack pointer, the frame pointer and [`KEPT_CU`].
 pub(crate) static STENCIL_REGISTERS_BUT_RBP: RegisterFile =
-    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12, R14, R15], ..REGISTERS };
+    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, R14, R15], kept: RegSet::of(&[RBX, R12]), ..REGISTERS };
