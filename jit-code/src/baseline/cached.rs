@@ -20,6 +20,12 @@ impl CachedNumber {
         self.0 as u32
     }
 
+    /// Whether it is a float of 64 bits.
+    #[inline(always)]
+    pub(super) fn is_float(self) -> bool {
+        (self.0 >> 32) as u32 == Type::F64 as u32
+    }
+
     /// Makes it [`NOTHING`](CachedNumber::NOTHING), without a branch.
     #[inline(always)]
     pub(super) fn forget_if(&mut self, is_lost: bool) {
@@ -56,9 +62,15 @@ impl CacheKey {
     pub(super) fn new(carry: CachedValue, operands: &[Operand]) -> CacheKey {
         let (word, add) =
             operands[carry.operand as usize].word().expect("VM registers have numbers of 32 bits");
-        const _: () = assert!((Type::I32 as u32 ^ Type::I64 as u32).is_power_of_two(), "one bit tells which");
         let kind = carry.ty as u32;
-        let free = if carry.reads(Type::I64) { kind ^ Type::I64 as u32 } else { 0 };
+        let others = [Type::I64, Type::F64].into_iter().filter(|other| carry.reads(*other));
+        let free = others.fold(0, |free, other| free | (kind ^ other as u32));
+        // The bits of a float are not those of another integer, so a key reads at most one other kind. What it seems to read besides is
+        // never cached.
+        debug_assert!(Type::ALL.iter().all(|other| {
+            let fits = (kind ^ *other as u32) & !free == 0;
+            fits == carry.reads(*other) || matches!(other, Type::I16 | Type::Void)
+        }));
         CacheKey { add: ((kind as u64) << 32).wrapping_add_signed(add as i64), word, free }
     }
 

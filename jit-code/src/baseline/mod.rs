@@ -48,7 +48,7 @@ use count::Wanted;
 use fill::Around;
 use operand::operands;
 use pack::{StencilId, TableId};
-use plan::{MAX_PART, Missing, Plan, WIDE};
+use plan::{FLOAT, MAX_PART, Missing, Plan, WIDE};
 pub(crate) use stock::Key;
 use stock::{Shelf, Stock};
 
@@ -235,6 +235,7 @@ impl<M: Backend> Baseline<M> {
             opcode: &count::OPCODES[kind],
             template: &count::TEMPLATES[kind],
             cached: 0,
+            is_cached_as_float: false,
             omits_store: false,
             keeps_unit: machinery.keeps_unit,
             pinned: &[],
@@ -276,6 +277,7 @@ impl<M: Backend> Baseline<M> {
             opcode: info,
             template,
             cached,
+            is_cached_as_float: variant & FLOAT != 0,
             omits_store,
             keeps_unit,
             pinned,

@@ -22,9 +22,11 @@ use azulejo_core::vocab::Scalar;
 
 /// Bits 0 and 1 of a variant's number say which of [`OpcodePlan::reads`] is cached; this bit says that constants are wide.
 pub(super) const WIDE: usize = 4;
-const VARIANTS: usize = 8;
+/// This one says that what is cached is a float of 64 bits.
+pub(super) const FLOAT: usize = 8;
+const VARIANTS: usize = 16;
 
-/// How a stencil is chosen for an opcode: all that the pass reads, in two cache lines.
+/// How a stencil is chosen for an opcode: all that the pass reads, in three cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct OpcodePlan {
@@ -49,7 +51,7 @@ bitflags::bitflags! {
     }
 }
 
-const _: () = assert!(size_of::<OpcodePlan>() == 128, "two lines of the cache");
+const _: () = assert!(size_of::<OpcodePlan>() == 192, "three lines of the cache");
 
 /// More facts of an opcode.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +61,8 @@ pub(super) struct Detail {
     pub(super) operands: Vec<Operand>,
     /// The operands that the keys are made of.
     pub(super) reads: Vec<CachedValue>,
+    /// The value that all of its stencils hand on, once one is made.
+    carry: Option<CachedValue>,
     /// The constants that may be wide.
     wides: Vec<Operand>,
     /// The constants that are numbers of called functions: they count as wide if the function has no call cell.
@@ -190,6 +194,7 @@ impl Opcodes {
         let detail = Detail {
             is_known: true,
             reads: first_reads(template),
+            carry: None,
             wides: wides(info, &operands),
             functions: Vec::new(),
             table: table.unwrap_or(TableId::NONE),
@@ -230,6 +235,8 @@ impl Opcodes {
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
         if let Some(carry) = made.facts.cached {
+            let known = *detail.carry.get_or_insert(carry);
+            assert_eq!(carry, known, "all stencils of an opcode hand on the same");
             plan.carry = CacheKey::new(carry, &detail.operands);
         }
         if detail.functions.is_empty() && variant & WIDE == 0 {
@@ -291,7 +298,8 @@ impl OpcodePlan {
     unsafe fn compare<const STACK: bool>(&self, here: Here<'_>, held: CachedNumber) -> usize {
         // SAFETY: the caller guarantees it.
         let [first, second] = self.reads.map(|key| unsafe { key.fits::<STACK>(here, held) });
-        first as usize | (second as usize) << 1
+        let is_float = (first | second) & held.is_float();
+        first as usize | (second as usize) << 1 | if is_float { FLOAT } else { 0 }
     }
 }
 

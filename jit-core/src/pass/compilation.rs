@@ -7,7 +7,7 @@
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
 use super::{
-    Target, allocate, build, chaos, counters, dead, forward, kinds, live, number, pinned, place,
+    Target, allocate, build, chaos, counters, dead, forward, hand_on, kinds, live, number, pinned, place,
     placeholders, represent, rewrite, tile, unwrap,
 };
 use crate::check;
@@ -19,7 +19,7 @@ use crate::ir::schedule::Schedule;
 use crate::ir::stencil::HoleValues;
 use crate::ir::tiles::TileList;
 use crate::text::print;
-use crate::vocab::Vocabulary;
+use crate::vocab::{Type, Vocabulary};
 
 /// A function with at least this many nodes is long. Each pass over a long function frees its memory when it is done, so
 /// that the next pass can reuse that memory, and a single long function does not inflate a compiler for good. Shorter
@@ -189,8 +189,16 @@ impl Compilation {
         let mut facts = facts.ok_or(Error::Internal("stencil"))?;
         self.judge_graph("stencil", target, observer)?;
         self.lower_kinds(target, observer)?;
-        // Slots are written from integer registers, and words that were just written are read from there most quickly.
+        // What is in a slot may be anything, so that it is loaded as an integer and checked.
         self.had_kinds = false;
+        if let Some(cached) = &mut facts.cached
+            && hand_on::hand_on(&mut self.graph)
+        {
+            cached.ty = Type::F64;
+            self.judge_graph("hand_on", target, observer)?;
+        }
+        represent::represent(&mut self.represent, &mut self.graph, &[]);
+        self.judge_graph("represent", target, observer)?;
         self.optimize(target, observer)?;
         facts.reads_pinned = pinned::insert(&mut self.graph, request.pinned);
         if facts.reads_pinned {
@@ -217,6 +225,9 @@ impl Compilation {
         self.judge_graph("interpreted", target, observer)?;
         self.lower_kinds(target, observer)?;
         self.had_kinds = false;
+        // Most ways of arithmetic compute floats, which are stored as such.
+        represent::represent(&mut self.represent, &mut self.graph, &[]);
+        self.judge_graph("represent", target, observer)?;
         self.optimize(target, observer)?;
         self.select(target, observer)
     }

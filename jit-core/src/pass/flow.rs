@@ -9,7 +9,7 @@
 //! edges enters a loop from the side is the iteration run. Ancestors in the tree are found through skew-binary jump
 //! pointers (Myers, "An Applicative Random-Access Stack"), so long straight-line code costs nothing extra.
 
-use crate::ir::graph::Graph;
+use crate::ir::graph::{Graph, Heat};
 use crate::ir::index::Block;
 
 /// Marks the absence of a rank or a loop.
@@ -105,6 +105,30 @@ impl FlowGraph {
         match self.innermost[rank as usize] {
             NONE => 0,
             inner => self.loops[inner as usize].depth,
+        }
+    }
+
+    /// Finds by rank which blocks are cold: those that are said to be, those that lead only to cold ones, and those that only cold ones
+    /// lead to. Takes `order` and `rank`.
+    pub fn find_cold(&self, graph: &Graph, is_cold: &mut Vec<bool>) {
+        is_cold.clear();
+        is_cold.extend(self.order.iter().map(|block| graph.block(*block).heat == Heat::Cold));
+        // The entry always comes first, even if it leads only to cold blocks.
+        is_cold[0] = false;
+        for rank in (1..self.order.len()).rev() {
+            let succs = &graph.block(self.order[rank]).succs;
+            // A successor that comes earlier is a loop's head, which has not been visited yet.
+            let leads_to_cold = |succ: u32| succ as usize > rank && is_cold[succ as usize];
+            if !succs.is_empty() && succs.iter().all(|succ| leads_to_cold(self.rank[succ.at()])) {
+                is_cold[rank] = true;
+            }
+        }
+        for rank in 1..self.order.len() {
+            let preds = &graph.block(self.order[rank]).preds;
+            let mut ways_in = preds.iter().map(|pred| self.rank[pred.block.at()] as usize);
+            if ways_in.all(|pred| pred >= rank || is_cold[pred]) {
+                is_cold[rank] = true;
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! | [`kinds`](kinds::kinds) | a graph in which checks of kinds that are decided are gone | `check::graph` |
 //! | [`represent`] | block parameters of the types that they carry | `check::graph` |
 //! | [`lower`](kinds::lower) | formulas in place of operators on kinds | `check::kinds` |
+//! | `hand_on` | a float that a stencil hands on as one (with `represent` behind it) | `check::graph` |
 //! | [`rewrite`] | a smaller graph, by rules, folding and value numbering | `check::graph` |
 //! | [`counters`] | loops with integer counters beside floats that are converted | `check::graph` |
 //! | [`forward`] | loads replaced by the stored values | `check::graph` |
@@ -30,6 +31,7 @@ pub mod counters;
 pub mod dead;
 pub mod flow;
 pub mod forward;
+mod hand_on;
 pub mod kinds;
 pub mod limits;
 pub mod live;

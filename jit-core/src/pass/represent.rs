@@ -19,7 +19,7 @@
 
 use super::flow::FlowGraph;
 use super::limits::Steps;
-use crate::ir::graph::{Graph, Heat, NodeData};
+use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{Block, List, Node};
 use crate::ir::kinds::{KindMask, ValueKind};
 use crate::vocab::{Op, Sig, Type};
@@ -42,6 +42,8 @@ pub struct Scratch {
     /// Pairs of parameters: the second has the first as an argument. Sorted by the first.
     passed: Vec<(u32, u32)>,
     work: Vec<u32>,
+    /// By rank.
+    is_cold: Vec<bool>,
     inputs: Vec<Node>,
     pub(super) steps: Steps,
 }
@@ -130,8 +132,9 @@ pub fn represent(scratch: &mut Scratch, graph: &mut Graph, masks: &[KindMask]) -
         return false;
     }
     scratch.flow.find(graph);
+    scratch.flow.find_cold(graph, &mut scratch.is_cold);
     for at in 0..scratch.params.len() {
-        scratch.params[at].weight = scratch.weight(graph, graph.node(scratch.params[at].node).block);
+        scratch.params[at].weight = scratch.weight(graph.node(scratch.params[at].node).block);
     }
     scratch.spread_types(graph, masks);
     scratch.count_uses(graph);
@@ -173,11 +176,12 @@ impl Scratch {
     }
 
     /// How often a block is expected to run.
-    fn weight(&self, graph: &Graph, block: Block) -> u64 {
-        if graph.block(block).heat == Heat::Cold || !self.flow.is_reached(block) {
+    fn weight(&self, block: Block) -> u64 {
+        let rank = self.flow.rank[block.at()];
+        if !self.flow.is_reached(block) || self.is_cold[rank as usize] {
             return 1;
         }
-        ONCE << (self.flow.depth(self.flow.rank[block.at()]).min(DEEPEST) as u32 * LOOP_SHIFT)
+        ONCE << (self.flow.depth(rank).min(DEEPEST) as u32 * LOOP_SHIFT)
     }
 
     fn given(&self, graph: &Graph, input: Node) -> Given {
@@ -249,7 +253,7 @@ impl Scratch {
                     continue;
                 }
                 let form = self.params[at as usize].form;
-                let in_block = if user.block.is_some() { Some(self.weight(graph, user.block)) } else { None };
+                let in_block = if user.block.is_some() { Some(self.weight(user.block)) } else { None };
                 let param = &mut self.params[at as usize];
                 let weight = in_block.unwrap_or(param.weight);
                 match wants(user, operand, form) {
@@ -307,7 +311,7 @@ impl Scratch {
             if !has_type && matches!(form, Representation::Typed(ty) if ty.bits() < 64) {
                 return false;
             }
-            let weight = self.weight(graph, graph.block(block).preds[way].block);
+            let weight = self.weight(graph.block(block).preds[way].block);
             *if has_type { &mut casts_as_int } else { &mut casts_typed } += weight;
         }
         for passed in self.passed_from(at) {

@@ -69,12 +69,20 @@ impl Operands for HoleOperands<'_> {
         let may_be_cached = self.request.cached & 1 << operand != 0;
         if self.is_cached && may_be_cached {
             // The cached integer has 64 bits; the high ones may be meaningless.
-            let whole = if ty.is_float() { ty } else { Type::I64 };
+            let whole = match self.request.is_cached_as_float {
+                true => Type::F64,
+                false if ty.is_float() => ty,
+                false => Type::I64,
+            };
             if !self.cached.is_some() {
                 self.cached = cursor.add(Op::CACHED, Sig { from: Type::Void, ty: whole }, &[], 0);
             }
             debug_assert_eq!(cursor.ty(self.cached), whole, "it is cached as one type");
-            return if ty == whole { self.cached } else { cursor.narrow(self.cached, ty) };
+            return match (whole, ty) {
+                (Type::F64, Type::I64) => cursor.bitcast(self.cached, ty),
+                _ if ty == whole => self.cached,
+                _ => cursor.narrow(self.cached, ty),
+            };
         }
         self.reads_slot |= may_be_cached;
         let address = self.slot(cursor, operand);

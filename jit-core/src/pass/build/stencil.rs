@@ -30,6 +30,8 @@ pub struct StencilRequest<'a> {
     pub template: &'a Template,
     /// The operands, one bit each, whose VM register is cached in a machine register when the opcode starts.
     pub cached: u16,
+    /// Whether it is cached as a float: an operand that is read as an integer of 64 bits has its bits.
+    pub is_cached_as_float: bool,
     /// Whether the result stays in its machine register and is not stored to its slot; requires
     /// [`StencilFacts::can_omit_store`].
     pub omits_store: bool,
@@ -66,9 +68,9 @@ pub struct CachedValue {
 }
 
 impl CachedValue {
-    /// Whether a value that is cached as `other` can be read as this type. The low bits of an integer can.
+    /// Whether a value that is cached as `other` can be read as this type: the low bits of an integer can, and the bits of a float.
     pub fn reads(self, other: Type) -> bool {
-        self.ty == other || (self.ty, other) == (Type::I32, Type::I64)
+        self.ty == other || matches!((self.ty, other), (Type::I32, Type::I64) | (Type::I64, Type::F64))
     }
 }
 

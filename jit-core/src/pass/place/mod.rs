@@ -33,7 +33,7 @@ mod list;
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
-use crate::ir::graph::{Graph, Heat, NodeData};
+use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{List, Loop, Node};
 use crate::ir::schedule::{LoopData, Schedule, ScheduledBlock};
 use crate::vocab::op::Yields;
@@ -114,7 +114,7 @@ impl Scratch {
 pub fn place(scratch: &mut Scratch, graph: &mut Graph, out: &mut Schedule) {
     out.clear();
     scratch.flow.find(graph);
-    scratch.find_cold(graph);
+    scratch.flow.find_cold(graph, &mut scratch.is_cold);
     scratch.find_regions(graph);
     scratch.find_chains(graph);
     scratch.order_blocks(graph, out);
@@ -130,29 +130,6 @@ pub fn place(scratch: &mut Scratch, graph: &mut Graph, out: &mut Schedule) {
 }
 
 impl Scratch {
-    fn find_cold(&mut self, graph: &Graph) {
-        let flow = &self.flow;
-        self.is_cold.clear();
-        self.is_cold.extend(flow.order.iter().map(|block| graph.block(*block).heat == Heat::Cold));
-        // The entry always comes first, even if it leads only to cold blocks.
-        self.is_cold[0] = false;
-        for rank in (1..flow.order.len()).rev() {
-            let succs = &graph.block(flow.order[rank]).succs;
-            // A successor that comes earlier is a loop's head, which has not been visited yet.
-            let leads_to_cold = |succ: u32| succ as usize > rank && self.is_cold[succ as usize];
-            if !succs.is_empty() && succs.iter().all(|succ| leads_to_cold(flow.rank[succ.at()])) {
-                self.is_cold[rank] = true;
-            }
-        }
-        for rank in 1..flow.order.len() {
-            let preds = &graph.block(flow.order[rank]).preds;
-            let mut ways_in = preds.iter().map(|pred| flow.rank[pred.block.at()] as usize);
-            if ways_in.all(|pred| pred >= rank || self.is_cold[pred]) {
-                self.is_cold[rank] = true;
-            }
-        }
-    }
-
     /// Finds chains: a hot block follows its immediate dominator if it has no other hot predecessor, and the dominator has
     /// no other hot successor.
     fn find_chains(&mut self, graph: &Graph) {
