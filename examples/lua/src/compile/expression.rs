@@ -147,20 +147,19 @@ impl Builder<'_> {
                 let from = start.map_or(0, |at| at + 1);
                 let (done, arithmetic) = rest.split_at(from);
                 let mut left = match done {
-                    [] => builder.any(first),
+                    [] => Left::Expr(first),
                     _ => {
                         let left = builder.take(1);
                         builder.put_operations(left, first, done);
-                        left
+                        Left::In(left)
                     }
                 };
-                let mut left_expr = done.is_empty().then_some(first);
                 // What is between goes into a temporary register, since `dst` may be that of a variable.
                 let between = if arithmetic.len() > 1 { builder.take(1) } else { dst };
                 for (at, operation) in arithmetic.iter().enumerate() {
                     let to = if at + 1 == arithmetic.len() { dst } else { between };
-                    builder.arithmetic(to, (left, left_expr), operation);
-                    (left, left_expr) = (to, None);
+                    builder.arithmetic(to, left, operation);
+                    left = Left::In(to);
                 }
             }),
         }
@@ -173,12 +172,13 @@ impl Builder<'_> {
         }
     }
 
-    fn arithmetic(&mut self, dst: u32, (left, left_expr): (u32, Option<&Expr>), operation: &Operation) {
+    fn arithmetic(&mut self, dst: u32, left: Left<'_>, operation: &Operation) {
         let Operation { op, line, right } = operation;
         self.scratch(|builder| {
-            let (to, a) = (dst.into(), left.into());
+            let to = dst.into();
+            let left_name = left.expr().and_then(|expr| name_of(builder, expr));
             if let Some(k) = number(right) {
-                let k = Imm(k);
+                let (a, k) = (builder.left(left).into(), Imm(k));
                 builder.emit_at(
                     *line,
                     match op {
@@ -190,21 +190,24 @@ impl Builder<'_> {
                         _ => Op::PowerConst { dst: to, a, k },
                     },
                 );
-                return builder.name(0, left_expr.and_then(|expr| name_of(builder, expr)));
+                return builder.name(0, left_name);
             }
-            let right_register = builder.any(right);
-            let b = right_register.into();
-            if let Some(k) = left_expr.and_then(number)
-                && let Some(op) = match op {
-                    BinaryOp::Add => Some(Op::ConstAdd { dst: to, k: Imm(k), b }),
-                    BinaryOp::Subtract => Some(Op::ConstSubtract { dst: to, k: Imm(k), b }),
-                    BinaryOp::Multiply => Some(Op::ConstMultiply { dst: to, k: Imm(k), b }),
-                    BinaryOp::Divide => Some(Op::ConstDivide { dst: to, k: Imm(k), b }),
-                    _ => None,
-                }
+            if let Some(k) = left.expr().and_then(number).map(Imm)
+                && has_constant_left(*op)
             {
-                builder.emit_at(*line, op);
+                let b = builder.any(right).into();
+                builder.emit_at(
+                    *line,
+                    match op {
+                        BinaryOp::Add => Op::ConstAdd { dst: to, k, b },
+                        BinaryOp::Subtract => Op::ConstSubtract { dst: to, k, b },
+                        BinaryOp::Multiply => Op::ConstMultiply { dst: to, k, b },
+                        _ => Op::ConstDivide { dst: to, k, b },
+                    },
+                );
             } else {
+                let a = builder.left(left).into();
+                let b = builder.any(right).into();
                 builder.emit_at(
                     *line,
                     match op {
@@ -217,9 +220,17 @@ impl Builder<'_> {
                     },
                 );
             }
-            builder.name(0, left_expr.and_then(|expr| name_of(builder, expr)));
+            builder.name(0, left_name);
             builder.name(1, name_of(builder, right));
         });
+    }
+
+    /// The register that has the left operand of arithmetic.
+    fn left(&mut self, left: Left<'_>) -> u32 {
+        match left {
+            Left::Expr(expr) => self.any(expr),
+            Left::In(register) => register,
+        }
     }
 
     /// Concatenates the operands of operators of one level, and of those that their right operands end with.
@@ -301,6 +312,28 @@ impl Builder<'_> {
         }
         self.name(0, name);
     }
+}
+
+/// The left operand of arithmetic.
+#[derive(Clone, Copy)]
+enum Left<'e> {
+    /// It is not in a register yet; a number need not be.
+    Expr(&'e Expr),
+    In(u32),
+}
+
+impl<'e> Left<'e> {
+    fn expr(self) -> Option<&'e Expr> {
+        match self {
+            Left::Expr(expr) => Some(expr),
+            Left::In(_) => None,
+        }
+    }
+}
+
+/// Whether an operator has an opcode for a constant on its left.
+fn has_constant_left(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide)
 }
 
 /// Whether an operator's value is decided by jumps.
