@@ -156,13 +156,15 @@ pub struct Field {
     pub ty: Type,
     /// Whether it is extended with its sign.
     pub is_signed: bool,
+    /// Fields with different numbers are read one by one, even if they are one field: so none is kept in a register for the others.
+    pub reading: u8,
 }
 
 impl Field {
     /// The constant that encodes it.
     pub const fn bits(self) -> u64 {
-        let Field { offset, ty, is_signed } = self;
-        offset as u64 | (ty.bits() as u64) << 16 | (is_signed as u64) << 32
+        let Field { offset, ty, is_signed, reading } = self;
+        offset as u64 | (ty.bits() as u64) << 16 | (is_signed as u64) << 32 | (reading as u64) << 40
     }
 
     /// What a constant encodes.
@@ -173,7 +175,7 @@ impl Field {
             32 => Type::I32,
             _ => Type::I64,
         };
-        Field { offset: bits as u16, ty, is_signed: bits >> 32 != 0 }
+        Field { offset: bits as u16, ty, is_signed: bits >> 32 & 1 != 0, reading: (bits >> 40) as u8 }
     }
 }
 
@@ -225,8 +227,10 @@ mod tests {
     fn a_field_is_a_constant() {
         for ty in [Type::I8, Type::I16, Type::I32, Type::I64] {
             for is_signed in [false, true] {
-                let field = Field { offset: 1000, ty, is_signed };
-                assert_eq!(Field::of(field.bits()), field);
+                for reading in [0, 255] {
+                    let field = Field { offset: 1000, ty, is_signed, reading };
+                    assert_eq!(Field::of(field.bits()), field);
+                }
             }
         }
     }

@@ -50,7 +50,7 @@ pub fn interpreted(
     let block = graph.add_block();
     let mut linker = Linker {
         cursor: Cursor { graph, block, at: 0 },
-        operands: FieldOperands { request, is_inexpressible: false },
+        operands: FieldOperands { request, is_inexpressible: false, n_anew: 0 },
         functions: &request.functions,
         scratch: &mut scratch.link,
     };
@@ -70,6 +70,8 @@ pub fn interpreted(
 struct FieldOperands<'a> {
     request: &'a InterpretRequest<'a>,
     is_inexpressible: bool,
+    /// How many fields have been read that are read anew.
+    n_anew: u8,
 }
 
 const FLAG: Sig = Sig { from: Type::I64, ty: Type::Flag };
@@ -78,7 +80,21 @@ impl FieldOperands<'_> {
     /// A value in the bytecode, some bytes behind an operand's start, extended to 64 bits.
     fn field(&self, cursor: &mut Cursor<'_>, operand: u8, behind: u16, ty: Type, is_signed: bool) -> Node {
         let offset = self.request.offsets[operand as usize] + behind;
-        cursor.add(Op::FIELD, WORD, &[], Field { offset, ty, is_signed }.bits())
+        cursor.add(Op::FIELD, WORD, &[], Field { offset, ty, is_signed, reading: 0 }.bits())
+    }
+
+    /// The address of the slot that an output is written to. Its number is read where it is written: ways that join have it in no register,
+    /// nor has a call to save one.
+    fn written_slot(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
+        if self.request.opcode.operands[operand as usize].kind != OperandKind::Out {
+            return self.slot(cursor, operand);
+        }
+        self.n_anew = self.n_anew.wrapping_add(1);
+        let offset = self.request.offsets[operand as usize];
+        let field = Field { offset, ty: Type::I32, is_signed: false, reading: self.n_anew };
+        let [_, frame] = Self::context_and_frame(cursor);
+        let number = cursor.add(Op::FIELD, WORD, &[], field.bits());
+        cursor.add(Op::IDX, WORD, &[frame, number], SLOT_BYTES)
     }
 
     /// A number of 32 bits in the bytecode.
@@ -197,7 +213,7 @@ impl Operands for FieldOperands<'_> {
 
     fn write(&mut self, cursor: &mut Cursor<'_>, operand: u8, value: Node) {
         let whole = if cursor.ty(value) == Type::F64 { value } else { cursor.widen(value) };
-        let address = self.slot(cursor, operand);
+        let address = self.written_slot(cursor, operand);
         cursor.store(address, whole);
     }
 
