@@ -132,12 +132,15 @@ impl Scratch {
         // A value that exists on entry cannot be computed again.
         let info = graph.vocab.info(graph.node(node).op);
         let is_made = !graph.inputs(node).is_empty() || is_const(info) || info.props.contains(Props::REREAD);
-        let is_free =
-            n_copies == 0 || !in_register || hot != NONE && !folds && self.run_equally_often(hot, all);
-        if is_free
+        let n_kept = self.n_kept(graph, node, branch);
+        // Hot code that computes the value as often earlier keeps it in a register in place of operands.
+        let is_as_often = || hot != NONE && !folds && n_kept > 0 && self.run_equally_often(hot, all);
+        if n_copies == 0
+            || !in_register
+            || is_as_often()
             || !is_made
             || n_copies > if folds { self.cold.n_left } else { self.cold.n_left.min(MAX_COPIES) }
-            || self.n_kept(graph, node, branch) > MAX_KEPT
+            || n_kept > MAX_KEPT
             || !self.steps.take()
         {
             return if all == hot { hot } else { self.settle(graph, node, all) };
