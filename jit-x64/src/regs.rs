@@ -47,6 +47,9 @@ pub static REGISTERS: RegisterFile = RegisterFile {
     abi: abi::of,
 };
 
+/// Where baseline code and interpreted code keep context and frame.
+const CONTEXT_AND_FRAME: RegSet = RegSet::of(&[R12, RBX]);
+
 /// Where baseline code keeps `(cu)`, in functions that need it.
 pub(crate) const KEPT_CU: Reg = R13;
 
@@ -54,21 +57,24 @@ pub(crate) const KEPT_CU: Reg = R13;
 pub static REGISTERS_BUT_RBP: RegisterFile =
     RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R12, R13, R14, R15], ..REGISTERS };
 
-/// All registers but the stack pointer and [`KEPT_CU`].
-pub(crate) static STENCIL_REGISTERS: RegisterFile =
-    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBP, R14, R15], kept: RegSet::of(&[RBX, R12]), ..REGISTERS };
+/// All registers but the stack pointer, [`KEPT_CU`], and those of context and frame.
+pub(crate) static STENCIL_REGISTERS: RegisterFile = RegisterFile {
+    int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBP, R14, R15],
+    kept: CONTEXT_AND_FRAME,
+    ..REGISTERS
+};
 
 /// Where baseline code keeps constants that the bytecode type pins.
 pub(crate) const PINNED: [Reg; MAX_PINNED] = [R14, R15];
 
-/// All registers but the stack pointer, [`KEPT_CU`] and [`PINNED`].
+/// All registers but the stack pointer, [`KEPT_CU`], [`PINNED`], and those of context and frame.
 pub(crate) static PINNING_REGISTERS: RegisterFile = RegisterFile {
     int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBP],
-    kept: RegSet::of(&PINNED).union(RegSet::of(&[RBX, R12])),
+    kept: CONTEXT_AND_FRAME.union(RegSet::of(&PINNED)),
     ..REGISTERS
 };
 
-/// All registers but the stack pointer, the frame pointer, [`KEPT_CU`] and [`PINNED`].
+/// [`PINNING_REGISTERS`] without the frame pointer.
 pub(crate) static PINNING_REGISTERS_BUT_RBP: RegisterFile =
     RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11], ..PINNING_REGISTERS };
 
@@ -76,10 +82,16 @@ pub(crate) static PINNING_REGISTERS_BUT_RBP: RegisterFile =
 /// stack.
 pub(crate) const INTERPRETED: [Reg; 3] = [R13, R14, R15];
 
-/// All registers but the stack pointer, the frame pointer and [`INTERPRETED`].
-pub(crate) static INTERPRETER_REGISTERS: RegisterFile =
-    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11], kept: RegSet::of(&[RBX, R12]), ..REGISTERS };
+/// All registers but the stack pointer, the frame pointer, [`INTERPRETED`], and those of context and frame.
+pub(crate) static INTERPRETER_REGISTERS: RegisterFile = RegisterFile {
+    int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11],
+    kept: CONTEXT_AND_FRAME.union(RegSet::of(&INTERPRETED)),
+    ..REGISTERS
+};
 
-/// All registers but the stack pointer, the frame pointer and [`KEPT_CU`].
-pub(crate) static STENCIL_REGISTERS_BUT_RBP: RegisterFile =
-    RegisterFile { int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, R14, R15], kept: RegSet::of(&[RBX, R12]), ..REGISTERS };
+/// [`STENCIL_REGISTERS`] without the frame pointer.
+pub(crate) static STENCIL_REGISTERS_BUT_RBP: RegisterFile = RegisterFile {
+    int: &[RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, R14, R15],
+    kept: CONTEXT_AND_FRAME,
+    ..REGISTERS
+};

@@ -300,11 +300,13 @@ impl Frames<'_> {
                 // the ends of fibers that run or are borrowed.
                 let ShownFrame { before, layout, bytecode, call } = *unsafe { shown.as_ref() }?;
                 next = before;
-                let only_read = layout & ShownFrame::ONLY_READ != 0;
-                let layout =
-                    ptr::with_exposed_provenance::<FrameLayout>((layout & !ShownFrame::ONLY_READ) as usize);
+                let [only_read, by_distance] =
+                    [ShownFrame::ONLY_READ, ShownFrame::BY_DISTANCE].map(|bit| layout & bit != 0);
+                let layout = layout & !(ShownFrame::ONLY_READ | ShownFrame::BY_DISTANCE);
+                let layout = ptr::with_exposed_provenance::<FrameLayout>(layout as usize);
                 // SAFETY: layouts live as long as calls of their functions are active.
                 let Some(layout) = (unsafe { layout.as_ref() }) else { continue };
+                let bytecode = if by_distance { layout.at_distance(bytecode) } else { bytecode };
                 let slots = shown.cast::<u64>().wrapping_sub(layout.slot() as usize);
                 return Some(Frame { layout, slots, bytecode, call, only_read });
             }

@@ -19,7 +19,7 @@ use crate::emit::{Backend, Options, Set};
 use crate::status::{RawStatus, Status};
 use azulejo_core::error::Unsupported;
 use azulejo_core::ir::bytecode::{Bytecode, OperandKind};
-use azulejo_core::ir::frames::ShowPlan;
+use azulejo_core::ir::frames::{ShowPlan, ShownFrame};
 use azulejo_core::ir::interpreted::{Dispatch, Record, RecordParts, inverse};
 use azulejo_core::ir::status::Left;
 use azulejo_core::ir::template::Template;
@@ -142,8 +142,10 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     /// Makes the code of all opcodes that a function has and no function had before. Returns false if bytecode of this type cannot
     /// be dispatched on.
     pub fn prepare(&self, code: &[B]) -> bool {
-        // All variants but the largest may have room for the number elsewhere, so it is looked for in each bytecode.
-        if !code.iter().all(|op| Self::number(op) == op.opcode()) {
+        // All variants but the largest may have room for the number elsewhere, so it is looked for in each bytecode. Frames tell distances in
+        // 32 bits.
+        if u32::try_from(size_of_val(code)).is_err() || !code.iter().all(|op| Self::number(op) == op.opcode())
+        {
             return false;
         }
         let mut maker = None;
@@ -239,7 +241,7 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
             shift: size.trailing_zeros() as u64,
             inverse: inverse(size >> size.trailing_zeros()),
             newest: show.newest,
-            layout: show.layout,
+            layout: show.layout | ShownFrame::BY_DISTANCE,
             shown: show.offset(),
         }
     }

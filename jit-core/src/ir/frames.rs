@@ -18,9 +18,9 @@ use core::mem::offset_of;
 pub struct ShownFrame {
     /// The address of the frame that was shown before, and still is; zero if there is none.
     pub before: u64,
-    /// What the function's [`ShowPlan::layout`] says, and [`ONLY_READ`](Self::ONLY_READ).
+    /// What the function's [`ShowPlan::layout`] says, [`ONLY_READ`](Self::ONLY_READ) and [`BY_DISTANCE`](Self::BY_DISTANCE).
     pub layout: u64,
-    /// The bytecode that makes the call.
+    /// The bytecode that makes the call: its number, or its distance.
     pub bytecode: u32,
     /// Which of the calls that observe in the bytecode's template it is.
     pub call: u32,
@@ -42,6 +42,9 @@ impl ShownFrame {
     pub const BYTECODE: u64 = offset_of!(ShownFrame, bytecode) as u64;
     /// The bit of the layout that is set if the code behind the call does not read registers again: nobody may write them.
     pub const ONLY_READ: u64 = 1;
+    /// The bit of the layout that is set if the bytecode is told by its distance from the function's first, in bytes: so does code that
+    /// interprets it, and would have to divide.
+    pub const BY_DISTANCE: u64 = 2;
     /// Offset of the number of the call.
     pub const CALL: u64 = offset_of!(ShownFrame, call) as u64;
 }
@@ -51,7 +54,7 @@ impl ShownFrame {
 pub struct ShowPlan {
     /// The address of the word that leads to the newest of the frames that are shown.
     pub newest: u64,
-    /// What says of which function a frame is, an even number. Its meaning is up to who reads the list.
+    /// What says of which function a frame is, a multiple of 4. Its meaning is up to who reads the list.
     pub layout: u64,
     /// The first of the slots in which the [`ShownFrame`] stands.
     pub slot: u32,

@@ -151,6 +151,8 @@ bitflags! {
         /// The value is the second result of the call that is the operand. The call's instruction writes it, and there is no
         /// other. It stands in the call's block.
         const SECOND = 1 << 18;
+        /// The value has a register to itself, and nothing else is ever there. Any block may use it.
+        const STAYS = 1 << 19;
     }
 }
 

@@ -343,12 +343,12 @@ operator_table! {
     // from bytecode to bytecode, and so is a value that the next bytecode may need.
     HOLE "hole" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     HOLE_ADDR "hole_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE STENCIL], (none);
-    KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
-    KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
+    KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL STAYS], (none);
+    KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL STAYS], (none);
     KEPT_CU "kept_cu" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     // The constants that a bytecode type pins: each is in a register that nothing else is ever in.
-    PINNED0 "pinned0" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
-    PINNED1 "pinned1" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
+    PINNED0 "pinned0" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL STAYS], (none);
+    PINNED1 "pinned1" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL STAYS], (none);
     CACHED "cached" () [] -> Same, Key::Result, HELD, None, [PURE GRAPH STENCIL], (none);
     CONTINUE "continue" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
     CONTINUE_WITH "continue_with" (Ptr Ptr Same) [Code] -> Void, Key::Operand, HANDED, None, [GRAPH STENCIL ENDS], (none);
@@ -359,8 +359,8 @@ operator_table! {
     // ends: the next bytecode, the bytecode at an address, and an exit at such a bytecode.
     FIELD "field" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
     RECORD "record" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
-    KEPT_PC "kept_pc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
-    KEPT_TOP "kept_top" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL REREAD], (none);
+    KEPT_PC "kept_pc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL STAYS], (none);
+    KEPT_TOP "kept_top" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL STAYS], (none);
     DISPATCH "dispatch" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
     DISPATCH_TO "dispatch_to" (Ptr Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
     LEAVE_AT "leave_at" (Ptr) [] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);

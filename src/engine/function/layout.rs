@@ -30,6 +30,8 @@ pub(crate) struct FrameLayout {
     function: u32,
     /// The first of the slots in which a frame is shown. The registers and the operand stack are below it.
     slot: u32,
+    /// The size of a bytecode.
+    size: u32,
     roots: OnceCell<Roots>,
     code: Box<dyn HasRoots>,
 }
@@ -118,7 +120,8 @@ impl FrameLayout {
             slots: slot,
             uses,
         };
-        Box::new(FrameLayout { function, slot, roots: OnceCell::new(), code: Box::new(code) })
+        let (size, roots, code) = (size_of::<B>() as u32, OnceCell::new(), Box::new(code));
+        Box::new(FrameLayout { function, slot, size, roots, code })
     }
 
     /// How the function shows its frames in the list to which this word leads.
@@ -134,6 +137,11 @@ impl FrameLayout {
     /// The first of the slots in which a frame is shown.
     pub(crate) fn slot(&self) -> u32 {
         self.slot
+    }
+
+    /// The number of the bytecode at a distance from the first, in bytes.
+    pub(crate) fn at_distance(&self, distance: u32) -> u32 {
+        distance / self.size
     }
 
     /// The registers that are alive at a call of a bytecode.

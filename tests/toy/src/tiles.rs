@@ -192,7 +192,7 @@ tile! {
     continue_to: (continue_to reg reg reg) -> void, 1, fixed(0 = x5), fixed(1 = x6) => |cx, t| cx.registers(Code::JumpTo, [t.reg(2), 0, 0]),
     // interpreted opcodes: operands in the bytecode, and what is kept in registers of their own
     field: (field $o) -> reg, 4 => |cx, t| {
-        let Field { offset, ty, is_signed } = Field::of(t.imm(0) as u64);
+        let Field { offset, ty, is_signed, .. } = Field::of(t.imm(0) as u64);
         cx.load(ty, t.out(), I0.number(), offset as i64);
         if ty != Type::I64 {
             let op = if is_signed { Op::SCAST } else { Op::UCAST };

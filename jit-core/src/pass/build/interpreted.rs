@@ -139,12 +139,17 @@ impl FieldOperands<'_> {
         cursor.add(Op::ADD, WORD, &[code, distance], 0)
     }
 
+    /// The distance of the bytecode that runs from the first, in bytes.
+    fn distance(&self, cursor: &mut Cursor<'_>) -> Node {
+        let (pc, code) = (Self::pc(cursor), Self::word(cursor, Record::CODE));
+        cursor.add(Op::SUB, WORD, &[pc, code], 0)
+    }
+
     /// The number of the bytecode that runs. Its distance from the first is a multiple of the size, so that a multiplication
     /// by the inverse divides it.
     fn at(&self, cursor: &mut Cursor<'_>) -> Node {
         let size = self.request.dispatch.size as u64;
-        let (pc, code) = (Self::pc(cursor), Self::word(cursor, Record::CODE));
-        let distance = cursor.add(Op::SUB, WORD, &[pc, code], 0);
+        let distance = self.distance(cursor);
         let zeros = cursor.constant(Type::I64, size.trailing_zeros() as u64);
         let distance = cursor.add(Op::SHR, WORD, &[distance, zeros], 0);
         let inverse = cursor.constant(Type::I64, inverse(size >> size.trailing_zeros()));
@@ -282,7 +287,7 @@ impl Operands for FieldOperands<'_> {
         let ([_, frame], distance) = (Self::context_and_frame(cursor), Self::word(cursor, Record::SHOWN));
         let shown = cursor.add(Op::ADD, WORD, &[frame, distance], 0);
         let (newest, layout) = (self.newest(cursor), Self::word(cursor, Record::LAYOUT));
-        let bytecode = self.at(cursor);
+        let bytecode = self.distance(cursor);
         Some(ShowNodes { newest, shown, layout, bytecode, around: None })
     }
 

@@ -11,7 +11,7 @@
 //! instructions, but a call needs it in a register.
 //!
 //! A copy needs its operands in its own block, so hot code keeps them live until then. There is no copy if more than one of
-//! them is kept live for nothing else: the value itself would take only one register. There is no copy either if hot code
+//! them is kept live for nothing else: the value itself would take only one register. If one is, there is no copy either where hot code
 //! computes the value as often anyway.
 //!
 //! Cost: a constant for each use in cold code, and no more copies than there are nodes. A value that many regions use is
@@ -228,8 +228,9 @@ impl Scratch {
                 until > head && self.early[node.at()] < head
             }
         };
-        let is_reread = || graph.vocab.info(graph.node(node).op).props.contains(Props::REREAD);
-        if until > rank + 1 || is_kept_around() || is_reread() {
+        let is_anywhere =
+            || graph.vocab.info(graph.node(node).op).props.intersects(Props::REREAD | Props::STAYS);
+        if until > rank + 1 || is_kept_around() || is_anywhere() {
             return true;
         }
         let is_made = !graph.node(node).block.is_some() && depth > 0;
