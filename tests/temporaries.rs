@@ -167,10 +167,12 @@ mod handed_over {
         let double = |value: f64| value.to_bits() as i64;
         let code = [set(0, double(1.5)), float(3, 0, 0), float(1, 3, 0), Op::Return { a: r(1) }];
         leaves(&code, double(4.5), &[(0, double(1.5)), (1, double(4.5))]);
-        // A value that is read as another type is not handed on.
+        // An integer may be the bits of a float. Any other value that is read as another type is not handed on.
         let code = [set(0, double(1.5)), float(3, 0, 0), add(1, 3, 2), Op::Return { a: r(1) }];
         let sum = double(3.0) + 20;
-        leaves(&code, sum, &[(0, double(1.5)), (1, sum), (3, double(3.0))]);
+        leaves(&code, sum, &[(0, double(1.5)), (1, sum)]);
+        let code = [set(0, double(1.5)), set(3, double(3.0)), float(1, 3, 0), Op::Return { a: r(1) }];
+        leaves(&code, double(4.5), &[(0, double(1.5)), (1, double(4.5)), (3, double(3.0))]);
     }
 
     #[test]

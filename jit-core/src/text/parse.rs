@@ -241,9 +241,7 @@ impl GraphParser {
             Some(&"observes") => Effect::Observes,
             _ => Effect::Memory,
         };
-        if effect != Effect::Memory {
-            words.next();
-        }
+        words.next_if(|_| effect != Effect::Memory);
         let target = match words.next() {
             Some("indirect") => CallTarget::Indirect,
             Some(word) => CallTarget::Direct(constant(Type::I64, word)?),
