@@ -52,7 +52,7 @@ pub struct Record {
     pub inverse: u64,
     /// How the function shows its frame: see [`ShowPlan`].
     pub newest: u64,
-    /// See [`ShowPlan::layout`].
+    /// See [`ShowPlan::layout`], with [`ShownFrame::BY_DISTANCE`](super::frames::ShownFrame::BY_DISTANCE).
     pub layout: u64,
     /// The distance of the [`ShownFrame`](super::frames::ShownFrame) from the frame's start, in bytes.
     pub shown: u64,

@@ -151,7 +151,7 @@ bitflags! {
         /// The value is the second result of the call that is the operand. The call's instruction writes it, and there is no
         /// other. It stands in the call's block.
         const SECOND = 1 << 18;
-        /// The value has a register to itself, and nothing else is ever there. Any block may use it.
+        /// The value is in a register from the entry on, which a machine may keep for it alone: no block has to have it moved there.
         const STAYS = 1 << 19;
     }
 }

@@ -6,7 +6,7 @@ use super::{Builder, CLOSURE, NameKind, Place};
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
 use crate::syntax::ast::{BinaryOp, Expr, Line, Name, Operation, Suffix, SuffixKind, UnaryOp};
-use azulejo::{Imm, Regs, Site};
+use azulejo::{Imm, In, Out, Regs, Site};
 
 impl Builder<'_> {
     /// The register that has an expression's value: a variable's own, or a new temporary one.
@@ -192,19 +192,11 @@ impl Builder<'_> {
                 );
                 return builder.name(0, left_name);
             }
-            if let Some(k) = left.expr().and_then(number).map(Imm)
-                && has_constant_left(*op)
+            if let Some(k) = left.expr().and_then(number)
+                && let Some(opcode) = with_constant_left(*op)
             {
                 let b = builder.any(right).into();
-                builder.emit_at(
-                    *line,
-                    match op {
-                        BinaryOp::Add => Op::ConstAdd { dst: to, k, b },
-                        BinaryOp::Subtract => Op::ConstSubtract { dst: to, k, b },
-                        BinaryOp::Multiply => Op::ConstMultiply { dst: to, k, b },
-                        _ => Op::ConstDivide { dst: to, k, b },
-                    },
-                );
+                builder.emit_at(*line, opcode(to, Imm(k), b));
             } else {
                 let a = builder.left(left).into();
                 let b = builder.any(right).into();
@@ -331,9 +323,18 @@ impl<'e> Left<'e> {
     }
 }
 
-/// Whether an operator has an opcode for a constant on its left.
-fn has_constant_left(op: BinaryOp) -> bool {
-    matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide)
+/// Makes the bytecode of an operator whose left operand is a constant.
+type WithConstantLeft = fn(Out<u64>, Imm<f64>, In<u64>) -> Op;
+
+/// The opcode of an operator with a constant on its left, if there is one.
+fn with_constant_left(op: BinaryOp) -> Option<WithConstantLeft> {
+    match op {
+        BinaryOp::Add => Some(|dst, k, b| Op::ConstAdd { dst, k, b }),
+        BinaryOp::Subtract => Some(|dst, k, b| Op::ConstSubtract { dst, k, b }),
+        BinaryOp::Multiply => Some(|dst, k, b| Op::ConstMultiply { dst, k, b }),
+        BinaryOp::Divide => Some(|dst, k, b| Op::ConstDivide { dst, k, b }),
+        _ => None,
+    }
 }
 
 /// Whether an operator's value is decided by jumps.

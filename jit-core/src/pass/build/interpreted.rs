@@ -83,20 +83,6 @@ impl FieldOperands<'_> {
         cursor.add(Op::FIELD, WORD, &[], Field { offset, ty, is_signed, reading: 0 }.bits())
     }
 
-    /// The address of the slot that an output is written to. Its number is read where it is written: ways that join have it in no register,
-    /// nor has a call to save one.
-    fn written_slot(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
-        if self.request.opcode.operands[operand as usize].kind != OperandKind::Out {
-            return self.slot(cursor, operand);
-        }
-        self.n_anew = self.n_anew.wrapping_add(1);
-        let offset = self.request.offsets[operand as usize];
-        let field = Field { offset, ty: Type::I32, is_signed: false, reading: self.n_anew };
-        let [_, frame] = Self::context_and_frame(cursor);
-        let number = cursor.add(Op::FIELD, WORD, &[], field.bits());
-        cursor.add(Op::IDX, WORD, &[frame, number], SLOT_BYTES)
-    }
-
     /// A number of 32 bits in the bytecode.
     fn number(&self, cursor: &mut Cursor<'_>, operand: u8, behind: u16) -> Node {
         self.field(cursor, operand, behind, Type::I32, false)
@@ -126,9 +112,27 @@ impl FieldOperands<'_> {
             let top = cursor.add(Op::KEPT_TOP, WORD, &[], 0);
             return cursor.address(top, (slot * SLOT_BYTES as i64) as u64);
         }
-        let [_, frame] = Self::context_and_frame(cursor);
         let number = self.number(cursor, operand, 0);
-        cursor.add(Op::IDX, WORD, &[frame, number], SLOT_BYTES)
+        Self::slot_of(cursor, number)
+    }
+
+    /// The address of the slot that an output is written to. Its number is read where it is written: ways that join have it in no register,
+    /// nor has a call to save one.
+    fn written_slot(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node {
+        if self.request.opcode.operands[operand as usize].kind != OperandKind::Out {
+            return self.slot(cursor, operand);
+        }
+        self.n_anew = self.n_anew.wrapping_add(1);
+        let offset = self.request.offsets[operand as usize];
+        let field = Field { offset, ty: Type::I32, is_signed: false, reading: self.n_anew };
+        let number = cursor.add(Op::FIELD, WORD, &[], field.bits());
+        Self::slot_of(cursor, number)
+    }
+
+    /// The address of the slot of a VM register.
+    fn slot_of(cursor: &mut Cursor<'_>, register: Node) -> Node {
+        let [_, frame] = Self::context_and_frame(cursor);
+        cursor.add(Op::IDX, WORD, &[frame, register], SLOT_BYTES)
     }
 
     /// The address of the bytecode with this number.

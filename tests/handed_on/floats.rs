@@ -1,8 +1,7 @@
 //! Values that are boxes for templates, and floats most of the time: baseline code hands a float on in a float's register, and whoever reads the
 //! box has its bits.
 
-#![cfg(all(target_arch = "x86_64", any(unix, windows)))]
-
+use crate::{baseline, r};
 use azulejo::prelude::*;
 use azulejo_core::random::Random;
 
@@ -74,10 +73,6 @@ fn other(a: u64, b: u64) -> u64 {
     TAG | (a.wrapping_mul(31) ^ b)
 }
 
-fn r<T: From<u32>>(register: u32) -> T {
-    register.into()
-}
-
 fn add(dst: u32, a: u32, b: u32) -> Op {
     Op::Add { dst: r(dst), a: r(a), b: r(b) }
 }
@@ -96,36 +91,17 @@ fn give(a: u32) -> Op {
 
 const REGISTERS: u32 = 5;
 
-/// The results of a function in all tiers, which must agree. The last registers are temporaries, if it is said so.
+/// The result in all tiers, which must agree. The last registers are temporaries, if it is said so.
 fn in_all_tiers(code: &[Op], temporaries: Option<u32>, arguments: (u64, u64)) -> u64 {
-    let builder = || Engine::<Op>::builder();
-    let engines = [
-        builder().only(Tier::Interpreter).rust_interpreter(true).build(),
-        builder().only(Tier::Interpreter).build(),
-        builder().only(Tier::Baseline).build(),
-        builder().only(Tier::Optimizer).build(),
-    ];
-    let results = engines.map(|engine| {
-        let code = Code::from(code.to_vec());
-        let code = if let Some(first) = temporaries { code.with_temporaries(first) } else { code };
-        let function = engine.define("test", code, REGISTERS).expect("the code is right");
-        engine.call::<_, u64>(function, &mut (), arguments).expect("it ends")
-    });
-    assert_eq!(results, [results[0]; 4], "{code:?} with {arguments:x?}");
-    results[0]
-}
-
-fn baseline(code: Vec<Op>) -> String {
-    let engine = Engine::<Op>::builder().only(Tier::Baseline).build();
-    let function = engine.define("test", code, REGISTERS).expect("the code is right");
-    engine.compile_in(function, Tier::Baseline).expect("it compiles");
-    engine.disassemble(function).expect("it is compiled").to_string()
+    let code = Code::from(code.to_vec());
+    let code = if let Some(first) = temporaries { code.with_temporaries(first) } else { code };
+    crate::in_all_tiers(&code, REGISTERS, arguments)
 }
 
 #[test]
 fn a_float_is_handed_on_in_its_register() {
     let code = vec![add_const(2, 0), add_const(3, 2), add_const(4, 3), give(4)];
-    let text = baseline(code.clone());
+    let text = baseline(code.clone(), REGISTERS);
     for slot in ["0x10", "0x18"] {
         assert!(!text.contains(&format!(", [rbx+{slot}]")), "{text}");
     }

@@ -3,6 +3,8 @@
 
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
+mod floats;
+
 use azulejo::RegsMut;
 use azulejo::prelude::*;
 
@@ -72,8 +74,9 @@ fn r<T: From<u32>>(register: u32) -> T {
     register.into()
 }
 
-fn baseline(code: Vec<Op>, registers: u32) -> String {
-    let engine = Engine::<Op>::builder().only(Tier::Baseline).build();
+/// A function's baseline code.
+fn baseline<B: Bytecode<Context = ()>>(code: impl Into<Code<B>>, registers: u32) -> String {
+    let engine = Engine::<B>::builder().only(Tier::Baseline).build();
     let function = engine.define("test", code, registers).expect("the code is right");
     engine.compile_in(function, Tier::Baseline).expect("it compiles");
     engine.disassemble(function).expect("it is compiled").to_string()
@@ -85,9 +88,13 @@ fn reads(text: &str, register: u32) -> usize {
         + text.matches(&format!(", [rbx+{}]", register * 8)).count()
 }
 
-/// The results of a function in all tiers, which must agree.
-fn in_all_tiers(code: &[Op], registers: u32, arguments: (i64, i64)) -> i64 {
-    let builder = || Engine::<Op>::builder();
+/// The result of a function in all tiers, which must agree.
+fn in_all_tiers<B, R>(code: &Code<B>, registers: u32, arguments: (R, R)) -> R
+where
+    B: Bytecode<Context = ()> + Clone,
+    R: Slot + PartialEq + std::fmt::Debug,
+{
+    let builder = || Engine::<B>::builder();
     let engines = [
         builder().only(Tier::Interpreter).rust_interpreter(true).build(),
         builder().only(Tier::Interpreter).build(),
@@ -95,11 +102,16 @@ fn in_all_tiers(code: &[Op], registers: u32, arguments: (i64, i64)) -> i64 {
         builder().only(Tier::Optimizer).build(),
     ];
     let results = engines.map(|engine| {
-        let function = engine.define("test", code.to_vec(), registers).expect("the code is right");
-        engine.call::<_, i64>(function, &mut (), arguments).expect("it ends")
+        let function = engine.define("test", code.clone(), registers).expect("the code is right");
+        engine.call::<_, R>(function, &mut (), arguments).expect("it ends")
     });
-    assert_eq!(results, [results[0]; 4], "with {arguments:?}");
+    assert_eq!(results, [results[0]; 4], "{code:?} with {arguments:?}");
     results[0]
+}
+
+/// The same, of code that promises nothing.
+fn result(code: &[Op], registers: u32, arguments: (i64, i64)) -> i64 {
+    in_all_tiers(&Code::from(code.to_vec()), registers, arguments)
 }
 
 #[test]
@@ -107,7 +119,7 @@ fn a_result_behind_a_call_that_observes_is_handed_on() {
     let code = vec![Op::Sum { dst: r(2), a: r(0), b: r(1) }, Op::Return { a: r(2) }];
     let text = baseline(code.clone(), 3);
     assert_eq!(reads(&text, 2), 0, "{text}");
-    assert_eq!([(1, 2), (5000, 2)].map(|both| in_all_tiers(&code, 3, both)), [3, 5002]);
+    assert_eq!([(1, 2), (5000, 2)].map(|both| result(&code, 3, both)), [3, 5002]);
 }
 
 #[test]
@@ -115,7 +127,7 @@ fn what_all_ways_have_written_is_handed_on() {
     let code = vec![Op::Smaller { dst: r(2), a: r(0), b: r(1) }, Op::Return { a: r(2) }];
     let text = baseline(code.clone(), 3);
     assert_eq!(reads(&text, 2), 0, "{text}");
-    assert_eq!([(1, 2), (5, 2)].map(|both| in_all_tiers(&code, 3, both)), [2, 3]);
+    assert_eq!([(1, 2), (5, 2)].map(|both| result(&code, 3, both)), [2, 3]);
 }
 
 #[test]
@@ -123,16 +135,16 @@ fn what_only_some_ways_have_written_is_read_from_its_slot() {
     let reduce = Op::Reduce { a: r(0), b: r(1) };
     for returned in [0, 1] {
         let code = [reduce, reduce, Op::Return { a: r(returned) }];
-        let both = [(3, 7), (7, 3), (4, 4)].map(|both| in_all_tiers(&code, 2, both));
+        let both = [(3, 7), (7, 3), (4, 4)].map(|both| result(&code, 2, both));
         assert_eq!(both, if returned == 0 { [3, 1, 0] } else { [1, 3, 4] });
     }
     let keep = [Op::Keep { dst: r(0), a: r(1) }, Op::Return { a: r(0) }];
-    assert_eq!([(3, 7), (3, 0)].map(|both| in_all_tiers(&keep, 2, both)), [7, 3]);
+    assert_eq!([(3, 7), (3, 0)].map(|both| result(&keep, 2, both)), [7, 3]);
 }
 
 #[test]
 fn what_a_function_may_have_written_is_read_from_its_slot() {
     let run = RegsMut { first: 1, count: 2 };
     let code = [Op::Shift { dst: r(2), a: r(0), run }, Op::Return { a: r(2) }];
-    assert_eq!(in_all_tiers(&code, 3, (4, 5)), 15);
+    assert_eq!(result(&code, 3, (4, 5)), 15);
 }
