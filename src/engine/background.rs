@@ -32,8 +32,9 @@ impl<B: Bytecode> Engine<B> {
         // This may install the code, or evict code, so the caller's decision is made again.
         let was_direct = function.calls.is_direct();
         self.collect();
-        if at > 0 && !was_direct && function.calls.is_direct() {
-            // The function has got code for calls, and a budget: this may be the last of its calls in baseline code.
+        if !was_direct && function.calls.is_direct() {
+            // The function has got code for calls, and a budget: this may be the last of its calls in baseline code, or a call that
+            // found no code a moment ago, and enters this one now.
             return true;
         }
         let is_wanted =
