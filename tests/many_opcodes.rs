@@ -79,7 +79,15 @@ fn rustc_looks_at_each_opcode_once() {
     };
     // Warm up the file cache.
     check(1, 1);
-    let (several, one) = (check(8, 100), check(1, 800));
+    // What else the machine does makes some of the runs slower, so the fastest of a few counts.
+    let (mut several, mut one) = (Duration::MAX, Duration::MAX);
+    for _ in 0..4 {
+        several = several.min(check(8, 100));
+        one = one.min(check(1, 800));
+        if one < several * 5 / 4 {
+            break;
+        }
+    }
     std::fs::remove_dir_all(&scratch).unwrap();
     let ratio = one.as_secs_f64() / several.as_secs_f64();
     // The ratio was two when each opcode was compared with each other.
