@@ -75,6 +75,7 @@ fn compiling_again_takes_nothing_from_the_heap() {
         unit,
         temporaries: None,
         slow_paths: &NO_SLOW_PATHS,
+        sites: None,
         budget: None,
     };
     let mut compiler = Compiler::new(1 << 20, &X64, Features::detect().bits(), &azulejo::rules::MATCHERS)

@@ -7,6 +7,7 @@
 
 use crate::ir::bits::BitSet;
 use crate::ir::bytecode::{Bytecode, OperandKind, run_of};
+use crate::ir::sites::Sites;
 use crate::ir::slow_paths::SlowPaths;
 use crate::ir::template::{Resume, Step, Template};
 use core::cell::Cell;
@@ -47,6 +48,8 @@ pub struct Function<'a, B> {
     pub temporaries: Option<u32>,
     /// Which slow paths have run: the entries that baseline code sets.
     pub slow_paths: &'a SlowPaths,
+    /// The sites of the bytecodes, if code may know the cases that they have when it is made.
+    pub sites: Option<&'a Sites>,
     /// The budget that loop heads count down, if they count. Each iteration takes one away. Below zero, the code is left at
     /// the loop's head.
     pub budget: Option<*const Cell<i32>>,

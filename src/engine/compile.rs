@@ -237,6 +237,12 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
+    /// Discards baseline code, of a function without any of the optimizer's.
+    pub(super) fn discard_baseline(&self, function: &Function<B>) {
+        self.close(function);
+        function.code.clear();
+    }
+
     /// Routes calls from other functions to the engine, until the entry is opened again.
     pub(super) fn close(&self, function: &Function<B>) {
         if let Some(retired) = function.close() {

@@ -5,6 +5,7 @@
 
 use super::Engine;
 use super::function::Function;
+use super::tiers::Tier;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites::Sites;
 
@@ -64,9 +65,15 @@ impl<B: Bytecode> Engine<B> {
         drop((functions, removed));
         for function in all {
             let Some(body) = function.made_body() else { continue };
+            let knew_cases = function.code.knows_cases();
             // Cases may have been removed when `change` panics.
             let mut change_of_code = ChangeOfCode { engine: self, function: &function, is_needed: true };
             change_of_code.is_needed = change(&body.sites);
+            drop(change_of_code);
+            if knew_cases && !function.code.has_baseline() {
+                // It stays in its tier, with what its sites know now.
+                function.tier.compiled(self.compile_for(&function, Tier::Baseline, 0));
+            }
         }
         self.free_retired();
     }
@@ -88,6 +95,9 @@ impl<B: Bytecode> Drop for ChangeOfCode<'_, B> {
         // The function is left as it is if the optimizer has made nothing of it, and makes nothing.
         if is_needed && function.is_optimized_or_soon() {
             engine.discard_optimized(function);
+        }
+        if is_needed && function.code.knows_cases() {
+            engine.discard_baseline(function);
         }
         if is_needed {
             engine.discard_callers(function);

@@ -154,6 +154,7 @@ pub(super) fn fill<M: Backend>(
         positions: at.positions as u32,
         n_bytecodes: around.code.len as u32,
         code_bytes: at.code_end as u32,
+        knows_cases: plan.knows_cases(),
     })
 }
 
@@ -355,6 +356,8 @@ impl<M: Backend> Filler<'_, M> {
             HoleSource::Operand(_) => operand,
             HoleSource::Count(_) => operand >> 32,
             HoleSource::Last(_) => (operand >> 32).wrapping_sub(1),
+            // SAFETY: the plan chose this stencil for a site with a case, which has the field.
+            HoleSource::Case(_, offset, bytes) => unsafe { azulejo_core::ir::sites::Sites::read(operand, offset, bytes) },
             // The plan chose a wide variant where there is no cell.
             HoleSource::Cell(_) => self.around.functions.cells[operand as usize],
             HoleSource::Functions => self.around.functions.table,

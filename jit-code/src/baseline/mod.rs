@@ -27,6 +27,7 @@ mod fill;
 mod operand;
 mod pack;
 mod plan;
+mod sort;
 mod stock;
 
 use crate::call::{KeptValues, TargetCode};
@@ -40,7 +41,7 @@ use crate::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{Constants, Linkage, StencilRequest};
+use azulejo_core::pass::build::{Constants, KnownCase, Linkage, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::Vocabulary;
@@ -48,7 +49,7 @@ use count::Wanted;
 use fill::Around;
 use operand::operands;
 use pack::{StencilId, TableId};
-use plan::{FLOAT, MAX_PART, Missing, Plan, WIDE};
+use plan::{FLOAT, MAX_PART, Missing, Plan, Unknown, WIDE};
 pub(crate) use stock::Key;
 use stock::{Shelf, Stock};
 
@@ -89,6 +90,8 @@ pub struct BaselineCode<M: Backend> {
     positions: u32,
     n_bytecodes: u32,
     code_bytes: u32,
+    /// Whether there are cases of sites in it.
+    knows_cases: bool,
 }
 
 /// The parts of the compiler that the baseline uses.
@@ -202,7 +205,7 @@ impl<M: Backend> Baseline<M> {
             let Stock { opcodes, packed, .. } = Self::stock(&self.shelf);
             let count = count.map(|count| &packed.stencils[count.at()]);
             let size = count.map(|count| count.hot);
-            let Some(missing) = self.plan.resume::<B, STACK>((opcodes, packed), function, size)? else {
+            let Some(unknown) = self.plan.resume::<B, STACK>((opcodes, packed), function, size)? else {
                 self.plan.finish(packed, function, count);
                 return Ok(());
             };
@@ -210,9 +213,17 @@ impl<M: Backend> Baseline<M> {
                 // Another compiler may have added it.
                 continue;
             }
-            let opcode = missing.opcode;
+            let missing = match unknown {
+                Unknown::Stencil(missing) => missing,
+                Unknown::Sort(opcode, sort) => {
+                    self.shelf().add(|stock| stock.opcodes.learn_sort(opcode, sort));
+                    continue;
+                }
+            };
+            let opcodes = &Self::stock(&self.shelf).opcodes;
+            let opcode = opcodes.written(missing.opcode);
             let (info, template) = (&B::OPCODES[opcode], machinery.templates[opcode]);
-            if Self::stock(&self.shelf).opcodes.knows(opcode) {
+            if opcodes.knows(opcode) {
                 self.make(missing, (info, template), B::OPERATORS, machinery)?;
             } else {
                 // Once the opcode is known, the plan can name the variant that it needs.
@@ -238,6 +249,7 @@ impl<M: Backend> Baseline<M> {
             is_cached_as_float: false,
             omits_store: false,
             keeps_unit: machinery.keeps_unit,
+            case: None,
             pinned: &[],
             constants: Constants::Long,
             functions: machinery.functions.of_process(),
@@ -267,6 +279,10 @@ impl<M: Backend> Baseline<M> {
         let cached = reads
             .filter(|(at, _)| variant >> at & 1 != 0)
             .fold(0, |cached, (_, read)| cached | 1 << read.operand);
+        let known = Self::stock(&self.shelf).opcodes.known_case(opcode);
+        let known = known.map(|case| (case.first.clone(), case.sort));
+        let case = known.as_ref().map(|(first, sort)| KnownCase { first, sort: *sort });
+        let template = case.and(template.known).unwrap_or(template);
         let vocab = Vocabulary { extra: operators };
         let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
         let functions = machinery.functions.of_process();
@@ -280,6 +296,7 @@ impl<M: Backend> Baseline<M> {
             is_cached_as_float: variant & FLOAT != 0,
             omits_store,
             keeps_unit,
+            case,
             pinned,
             constants,
             functions,
@@ -328,6 +345,11 @@ impl<M: Backend> BaselineCode<M> {
         // guarantees what the code relies on.
         let raw = unsafe { M::enter(self.installed.address(), context, frame, self.address(at)) };
         Status::from(raw.turned())
+    }
+
+    /// Whether cases that sites had when the code was made are in it: where one of them is not true any more, it is to be discarded.
+    pub fn knows_cases(&self) -> bool {
+        self.knows_cases
     }
 
     /// The code as a target for an adapter.

@@ -307,6 +307,7 @@ impl Patch {
             HoleSource::Operand(operand)
             | HoleSource::Count(operand)
             | HoleSource::Last(operand)
+            | HoleSource::Case(operand, ..)
             | HoleSource::Cell(operand) => operands[operand as usize],
             HoleSource::Table
             | HoleSource::Unit

@@ -10,13 +10,15 @@
 use super::cached::{CacheKey, CachedNumber, NEVER, UNKNOWN};
 use super::operand::{Here, LowWord, Operand, operands, spare, use_stack};
 use super::pack::{self, Packed, PackedStencil, StencilId, Table, TableId};
+use super::sort::{self, Sorts};
 use crate::stencil::Stencil;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bits::BitSet;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind, Raw};
+use azulejo_core::ir::sites::Sites;
 use azulejo_core::ir::stencil::HoleSource;
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{CachedValue, first_reads};
+use azulejo_core::pass::build::{CachedValue, FirstCase, KnownCase, Sort, first_reads};
 use azulejo_core::verify::{Function, Shape};
 use azulejo_core::vocab::Scalar;
 
@@ -48,6 +50,8 @@ bitflags::bitflags! {
         const BARE = 2;
         /// The opcode uses the operand stack, which matters only in functions without one.
         const STACK = 4;
+        /// It has a site, of whose first case a stencil may know.
+        const SITE = 8;
     }
 }
 
@@ -69,9 +73,13 @@ pub(super) struct Detail {
     functions: Vec<Operand>,
     /// The jump table, if the opcode has one.
     pub(super) table: TableId,
+    /// The sorts of cases that its stencils may know.
+    pub(super) sorts: Option<Sorts>,
+    /// The opcode of which this is a sort, and the sort.
+    pub(super) sort_of: Option<(usize, Sort)>,
 }
 
-/// Every opcode of one bytecode.
+/// Every opcode of one bytecode; behind them, each sort of cases of each opcode, which is planned as an opcode of its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opcodes {
     plans: Vec<OpcodePlan>,
@@ -99,6 +107,8 @@ bitflags::bitflags! {
         const READS_UNIT = 4;
         /// It reads the reserved registers of pinned constants.
         const READS_PINNED = 8;
+        /// It knows the first case of a site.
+        const KNOWS_CASE = 16;
     }
 }
 
@@ -110,6 +120,15 @@ impl Choice {
     fn entries(self) -> usize {
         (self.has.bits() & Has::MORE_TO_DO.bits()) as usize
     }
+}
+
+/// What is not known yet of a bytecode that is planned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unknown {
+    /// Its stencil.
+    Stencil(Missing),
+    /// This sort of its opcode's cases.
+    Sort(usize, Sort),
 }
 
 /// A stencil that does not exist yet: a variant for an opcode, or the no-store variant of a stencil.
@@ -198,10 +217,56 @@ impl Opcodes {
             wides: wides(info, &operands),
             functions: Vec::new(),
             table: table.unwrap_or(TableId::NONE),
+            sorts: FirstCase::of(template).map(|first| Sorts::new(first, &operands)),
+            sort_of: None,
             operands,
         };
         self.plans[opcode] = OpcodePlan::new(&detail);
         self.details[opcode] = detail;
+    }
+
+    /// Numbers a sort of an opcode's cases.
+    pub(super) fn learn_sort(&mut self, opcode: usize, sort: Sort) {
+        let number = self.details.len();
+        let detail = &mut self.details[opcode];
+        if !detail.sorts.as_mut().is_some_and(|sorts| sorts.add(sort, number)) {
+            return;
+        }
+        // What its stencils hand on, and which functions they call, is found out for itself.
+        let new = Detail {
+            carry: None,
+            functions: Vec::new(),
+            sorts: None,
+            sort_of: Some((opcode, sort)),
+            ..detail.clone()
+        };
+        self.plans.push(OpcodePlan::new(&new));
+        self.details.push(new);
+    }
+
+    /// The opcode as the program has it, of one that may be a sort.
+    pub(super) fn written(&self, opcode: usize) -> usize {
+        self.details[opcode].sort_of.map_or(opcode, |(of, _)| of)
+    }
+
+    /// The case that stencils of an opcode know.
+    pub(super) fn known_case(&self, opcode: usize) -> Option<KnownCase<'_>> {
+        let (of, sort) = self.details[opcode].sort_of?;
+        let sorts = self.details[of].sorts.as_ref()?;
+        Some(KnownCase { first: &sorts.first, sort })
+    }
+
+    /// The opcode that a bytecode is planned as, by the first case of its site.
+    ///
+    /// # Safety
+    ///
+    /// `here` must refer to a bytecode of the opcode.
+    unsafe fn by_case(&self, opcode: usize, here: Here<'_>, sites: Option<&Sites>) -> sort::Choice {
+        match (&self.details[opcode].sorts, sites) {
+            // SAFETY: the caller guarantees it.
+            (Some(sorts), Some(sites)) => unsafe { sorts.choose(opcode, here, sites) },
+            _ => sort::Choice::As(opcode),
+        }
     }
 
     /// Whether there is a stencil for a variant.
@@ -211,9 +276,12 @@ impl Opcodes {
 
     /// Names the no-store variant that a stencil of an opcode lacks.
     fn no_store(&self, of: StencilId, opcode: usize) -> Missing {
-        let variants = &self.plans[opcode].variants;
-        let variant = variants.iter().position(|choice| choice.stencil == of);
-        let variant = variant.expect("it was chosen for this opcode");
+        let sorts = self.details[opcode].sorts.iter().flat_map(Sorts::numbers);
+        let found = core::iter::once(opcode).chain(sorts).find_map(|opcode| {
+            let variants = &self.plans[opcode].variants;
+            Some((opcode, variants.iter().position(|choice| choice.stencil == of)?))
+        });
+        let (opcode, variant) = found.expect("it was chosen for this opcode");
         Missing { opcode, variant, no_store_of: Some(of) }
     }
 
@@ -232,6 +300,7 @@ impl Opcodes {
         has.set(Has::TAKES_CACHED, made.facts.takes_cached);
         has.set(Has::READS_UNIT, made.facts.reads_unit);
         has.set(Has::READS_PINNED, made.facts.reads_pinned);
+        has.set(Has::KNOWS_CASE, self.details[opcode].sort_of.is_some());
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
         if let Some(carry) = made.facts.cached {
@@ -281,6 +350,7 @@ impl OpcodePlan {
         odd.set(Odd::WIDE, !wides.is_empty());
         odd.set(Odd::BARE, spare.is_none());
         odd.set(Odd::STACK, use_stack(operands));
+        odd.set(Odd::SITE, detail.sorts.is_some());
         OpcodePlan {
             reads: [read(0), read(1)],
             carry: none(UNKNOWN),
@@ -370,7 +440,7 @@ impl Plan {
         (opcodes, packed): (&Opcodes, &Packed),
         function: &Function<'_, B>,
         count: Option<u32>,
-    ) -> Result<Option<Missing>, Error> {
+    ) -> Result<Option<Unknown>, Error> {
         let Function { code, shape, .. } = function;
         while self.n_bytecodes < code.len() {
             let at = self.n_bytecodes;
@@ -413,12 +483,12 @@ impl Plan {
         packed: &Packed,
         function: &Function<'_, B>,
         len: usize,
-    ) -> Option<Missing> {
-        let Function { code, registers, shape, .. } = function;
+    ) -> Option<Unknown> {
+        let Function { code, registers, shape, sites, .. } = function;
         let (start, end) = (self.n_bytecodes, self.n_bytecodes + len);
         let mut targets = shape.targets.words()[start / RUN] >> (start % RUN);
         let depths = if STACK { &shape.depths[..end] } else { &[] };
-        assert!(self.n_slow <= start && end <= code.len() && opcodes.plans.len() == B::OPCODES.len());
+        assert!(self.n_slow <= start && end <= code.len() && opcodes.plans.len() >= B::OPCODES.len());
         let stencils = self.stencils[..end].as_mut_ptr();
         let mut slow = self.slow[..end][self.n_slow..].as_mut_ptr();
         let (mut hot, mut held, mut all) = (self.hot, self.held, self.has);
@@ -442,20 +512,30 @@ impl Plan {
                 top = top.wrapping_add(depths[at]);
             }
             let here = Here { op: core::ptr::from_ref(op).cast(), top: if STACK { &top } else { registers } };
-            let opcode = op.opcode();
+            let mut opcode = op.opcode();
             // SAFETY: there is a plan for each opcode, as asserted above, and `Bytecode` promises that this is an opcode.
-            let plan = unsafe { opcodes.plans.get_unchecked(opcode) };
-            let odd = if STACK { Odd::WIDE.union(Odd::BARE) } else { Odd::all() };
+            let mut plan = unsafe { opcodes.plans.get_unchecked(opcode) };
+            let odd = if STACK { Odd::all().difference(Odd::STACK) } else { Odd::all() };
             // SAFETY: this is a bytecode of that opcode; it is not bare; and if it uses the operand stack, there is one.
             let (variant, next) = unsafe {
                 match plan.odd.intersects(odd) {
                     false => (plan.compare::<STACK>(here, held), plan.carry.of::<STACK>(here)),
-                    true => choose::<STACK>(plan, &opcodes.details[opcode], here, held, self.n_functions),
+                    true => {
+                        match opcodes.by_case(opcode, here, *sites) {
+                            sort::Choice::As(number) => opcode = number,
+                            sort::Choice::New(sort) => {
+                                missing = Some(Unknown::Sort(opcode, sort));
+                                break;
+                            }
+                        }
+                        plan = &opcodes.plans[opcode];
+                        choose::<STACK>(plan, &opcodes.details[opcode], here, held, self.n_functions)
+                    }
                 }
             };
             let choice @ Choice { stencil, hot: size, has } = plan.variants[variant % VARIANTS];
             if !stencil.is_some() {
-                missing = Some(Missing { opcode, variant, no_store_of: None });
+                missing = Some(Unknown::Stencil(Missing { opcode, variant, no_store_of: None }));
                 break;
             }
             if has.contains(Has::TAKES_CACHED) && held.register() >= self.temporaries {
@@ -464,7 +544,7 @@ impl Plan {
                 let old = &packed.stencils[before.at()];
                 match old.no_store {
                     PackedStencil::UNKNOWN => {
-                        missing = Some(opcodes.no_store(*before, code[at - 1].opcode()));
+                        missing = Some(Unknown::Stencil(opcodes.no_store(*before, code[at - 1].opcode())));
                         break;
                     }
                     PackedStencil::NONE => {}
@@ -519,6 +599,12 @@ impl Plan {
     pub(super) fn keeps(&self) -> [bool; 2] {
         let has = Has::from_bits_truncate(self.has);
         [Has::READS_UNIT, Has::READS_PINNED].map(|reads| has.contains(reads))
+    }
+
+    /// Whether one of the stencils knows the first case of a site.
+    #[inline]
+    pub(super) fn knows_cases(&self) -> bool {
+        Has::from_bits_truncate(self.has).contains(Has::KNOWS_CASE)
     }
 
     /// The stencil of each bytecode.

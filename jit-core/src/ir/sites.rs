@@ -491,6 +491,26 @@ impl Sites {
         (count != 0).then(|| format!("{count} of {capacity} cases: {}", written.join(", ")))
     }
 
+    /// How many cases the site at an address has; zero if there is no site.
+    pub fn len_at(&self, address: u64) -> usize {
+        let start = self.memory.as_ptr().expose_provenance() as u64;
+        let is_there = address.checked_sub(start).is_some_and(|at| at < size_of_val(&*self.memory) as u64);
+        // SAFETY: the operands of the function's bytecodes are the addresses of its sites. The type of the cases does not matter.
+        if is_there { unsafe { Cases::<u8>::at(address) }.len() } else { 0 }
+    }
+
+    /// The value of this many bytes of a site, zero-extended, so far behind its start.
+    ///
+    /// # Safety
+    ///
+    /// There must be a site at the address, used only by this thread, and at the offset one of the numbers in its header or in a field of
+    /// a case that is there, and not padding.
+    pub unsafe fn read(address: u64, offset: u32, bytes: u8) -> u64 {
+        let from = core::ptr::with_exposed_provenance::<u8>(address as usize).wrapping_add(offset as usize);
+        // SAFETY: the caller guarantees it.
+        unsafe { zero_extended(from, bytes as usize) }
+    }
+
     /// The cases of all sites whose cases have this type.
     pub fn of_type<T: Copy + 'static>(&self) -> impl Iterator<Item = Cases<'_, T>> {
         let all = core::iter::zip(&self.list, self.addresses());
@@ -547,15 +567,23 @@ impl SiteSnapshot {
         if end > size_of_val(&*self.words) || bytes as usize > size_of::<u64>() {
             return None;
         }
-        let mut value = [0; size_of::<u64>()];
-        let before = if cfg!(target_endian = "big") { size_of::<u64>() - bytes as usize } else { 0 };
+        let from = self.words.as_ptr().cast::<u8>().wrapping_add(at);
         // SAFETY: the bytes are in the list, and have values.
-        unsafe {
-            let from = self.words.as_ptr().cast::<u8>().add(at);
-            from.copy_to_nonoverlapping(value[before..].as_mut_ptr(), bytes as usize);
-        }
-        Some(u64::from_ne_bytes(value))
+        Some(unsafe { zero_extended(from, bytes as usize) })
     }
+}
+
+/// The value of up to eight bytes.
+///
+/// # Safety
+///
+/// The bytes must have values, and nobody may change them meanwhile.
+unsafe fn zero_extended(from: *const u8, bytes: usize) -> u64 {
+    let mut value = [0; size_of::<u64>()];
+    let before = if cfg!(target_endian = "big") { value.len() - bytes } else { 0 };
+    // SAFETY: the caller guarantees it.
+    unsafe { from.copy_to_nonoverlapping(value[before..].as_mut_ptr(), bytes) };
+    u64::from_ne_bytes(value)
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ pub enum HoleSource {
     Last(u8),
     /// The address of the call cell of the function whose number this operand is.
     Cell(u8),
+    /// A field of the first case of the site that this operand is: its distance from the start of the site, and its size, in bytes.
+    Case(u8, u32, u8),
     /// The address of the table of all functions.
     Functions,
     /// The address of the jump table of this switch.

@@ -159,6 +159,16 @@ pub enum Step {
         /// Whether the site gets cases on the slow path only.
         learns_slowly: bool,
     },
+    /// A field of the case that code knows of a site. Stands only in the variants of templates that are [for such
+    /// code](Template::known). Yields a value.
+    KnownCase {
+        /// The operand's number.
+        operand: u8,
+        /// The distance of the field from the start of the site's memory, in bytes, if the case is the first.
+        offset: u32,
+        /// The value's type.
+        ty: Type,
+    },
     /// Shows the frame: the call that follows may see it, and write VM registers. Where no template passes [`Frames`](Self::Frames) to a
     /// function, nobody looks.
     Show {
@@ -299,6 +309,7 @@ impl Step {
             | Step::Window { .. }
             | Step::WindowLength { .. }
             | Step::SiteValue { .. }
+            | Step::KnownCase { .. }
             | Step::Frames
             | Step::Caught { .. } => 1,
             _ => 0,
@@ -377,6 +388,9 @@ pub struct Template {
     /// The variant for code whose accesses in `(within …)` may fault: it lacks the comparisons. `None` if there are no such
     /// accesses.
     pub guarded: Option<&'static Template>,
+    /// The variant for code that knows a case of the opcode's first site: it looks whether that is the one at hand before it looks at those
+    /// in memory. `None` if the template looks at no case of it.
+    pub known: Option<&'static Template>,
     /// The kinds of values that `is`, `unbox` and `box` in this template are about, by number. Empty if it has none of these.
     pub kinds: &'static [ValueKind],
     /// The names of the regions that `template!` declares; the first one has number 1.

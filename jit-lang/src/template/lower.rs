@@ -11,23 +11,38 @@ use azulejo_core::ir::template::{Likelihood, Resume};
 use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 use std::collections::HashMap;
 
-/// Lowers a template, and its variant for code in which accesses may fault.
+/// Lowers a template, and its variants: for code in which accesses may fault, and for code that knows a case of the opcode's first site.
 /// Returns `None` if it has too many values or blocks to number them. `taught_anywhere` are the sites that get cases outside of slow
 /// paths, too.
 pub(super) fn lower(body: &Typed, operands: &[Operand], taught_anywhere: &[usize]) -> Option<Template> {
-    let form = |faults| form(body, Lowering { taught_anywhere, ..Lowering::new(operands, faults) });
-    let (mut compares, has_within) = form(false)?;
-    if has_within {
-        compares.guarded = Some(Box::new(form(true)?.0));
+    let site = operands.iter().position(|operand| operand.kind == OperandKind::Site);
+    let new = |faults| Lowering { taught_anywhere, ..Lowering::new(operands, faults) };
+    let (mut plain, has) = form(body, new(false))?;
+    if has.within {
+        plain.guarded = Some(Box::new(form(body, new(true))?.0));
     }
-    Some(compares)
+    // A template may be too long only for this variant.
+    let known = site.and_then(|site| form(body, Lowering { known_site: Some(site), ..new(false) }));
+    plain.known = known.filter(|(_, has)| has.known_case).map(|(known, _)| Box::new(known));
+    Some(plain)
 }
 
-/// Lowers one of the two variants of a template. Also returns whether the template has two.
-fn form(body: &Typed, mut lowering: Lowering<'_>) -> Option<(Template, bool)> {
+/// For which variants of a template there is a reason.
+#[derive(Clone, Copy, Default)]
+struct Has {
+    /// Accesses of `(within …)`.
+    within: bool,
+    /// Fields of a case that is known.
+    known_case: bool,
+}
+
+/// Lowers one of the variants of a template.
+fn form(body: &Typed, mut lowering: Lowering<'_>) -> Option<(Template, Has)> {
     lowering.value(body);
     let Lowering { steps, n_blocks, has_within, is_too_long, .. } = lowering;
-    (!is_too_long).then_some((Template { steps, blocks: n_blocks, guarded: None }, has_within))
+    let known_case = steps.iter().any(|step| matches!(step, Step::KnownCase { .. }));
+    let template = Template { steps, blocks: n_blocks, guarded: None, known: None };
+    (!is_too_long).then_some((template, Has { within: has_within, known_case }))
 }
 
 /// Lowers a formula of a kind, whose argument is variable 0. The argument is value 0, and the last value is the result.
@@ -60,8 +75,10 @@ pub(super) struct Lowering<'a> {
     pub(super) variables: HashMap<usize, u16>,
     /// The block of each mark, by the number of its sequence and the number of the mark.
     marks: HashMap<(usize, usize), u16>,
-    /// The case for which each enclosing `cached` is being lowered.
-    pub(super) cases: HashMap<usize, u16>,
+    /// The case for which each enclosing `cached` is being lowered; `None` if it is the one that is known.
+    pub(super) cases: HashMap<usize, Option<u16>>,
+    /// The site of which a case is known.
+    pub(super) known_site: Option<usize>,
     /// The sites that get cases outside of slow paths, too.
     pub(super) taught_anywhere: &'a [usize],
 }
@@ -89,6 +106,7 @@ impl<'a> Lowering<'a> {
             variables: HashMap::new(),
             marks: HashMap::new(),
             cases: HashMap::new(),
+            known_site: None,
             taught_anywhere: &[],
         }
     }

@@ -156,8 +156,11 @@ impl Lowering<'_> {
     /// Emits what is done for each case of a site in turn, and what otherwise. `arm` emits it, and what follows.
     pub(super) fn each_case(&mut self, cached: &Cached, mut arm: impl FnMut(&mut Self, &Typed)) {
         let none = self.block();
+        if self.known_site == Some(cached.site) {
+            self.case(cached, (None, Likelihood::FirstCase), &mut arm);
+        }
         for number in 0..self.operands[cached.site].capacity {
-            let (is_there, holds, next) = (self.block(), self.block(), self.block());
+            let is_there = self.block();
             let ty = Type::I32;
             let count = self.site_value(cached.site, SiteOffset::Count, ty);
             let number_here = self.constant(ty, Imm::Known(number as i64));
@@ -165,12 +168,8 @@ impl Lowering<'_> {
             let flag = self.node(Op::UGT, of, &[count, number_here], Imm::Known(0));
             self.branch(flag, is_there, none, Likelihood::Even);
             self.start(is_there, &[], false);
-            self.cases.insert(cached.number, number);
             let likelihood = if number == 0 { Likelihood::FirstCase } else { Likelihood::Even };
-            self.decide(&cached.condition, holds, next, likelihood);
-            self.start(holds, &[], false);
-            arm(self, &cached.body);
-            self.start(next, &[], false);
+            self.case(cached, (Some(number as u16), likelihood), &mut arm);
             if self.is_too_long {
                 return;
             }
@@ -178,6 +177,21 @@ impl Lowering<'_> {
         self.jump(none, &[]);
         self.start(none, &[], false);
         arm(self, &cached.otherwise);
+    }
+
+    /// Emits what is done for one case, if the condition holds of it. What follows is where it does not.
+    fn case(
+        &mut self,
+        cached: &Cached,
+        (case, likelihood): (Option<u16>, Likelihood),
+        arm: &mut impl FnMut(&mut Self, &Typed),
+    ) {
+        let (holds, next) = (self.block(), self.block());
+        self.cases.insert(cached.number, case);
+        self.decide(&cached.condition, holds, next, likelihood);
+        self.start(holds, &[], false);
+        arm(self, &cached.body);
+        self.start(next, &[], false);
     }
 
     /// Emits the value for a case of a site, or for none.
@@ -202,6 +216,10 @@ impl Lowering<'_> {
         ty: Type,
     ) -> u16 {
         let (number, case, field) = (self.cases[cached], case.clone(), field.clone());
+        let Some(number) = number else {
+            let offset = SiteOffset::Field { number: 0, case, field };
+            return self.yields(Step::KnownCase { operand: *site, offset, ty });
+        };
         self.site_value(*site, SiteOffset::Field { number, case, field }, ty)
     }
 

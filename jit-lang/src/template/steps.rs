@@ -17,6 +17,8 @@ pub struct Template {
     pub blocks: u16,
     /// The variant without comparisons, for code in which accesses of `(within …)` may fault. `None` if there is no such access.
     pub guarded: Option<Box<Template>>,
+    /// The variant for code that knows a case of the opcode's first site. `None` if the template looks at no case of it.
+    pub known: Option<Box<Template>>,
 }
 
 impl Template {
@@ -159,6 +161,8 @@ pub enum Step {
     WindowLength { operand: usize },
     /// A value in the memory of a site.
     SiteValue { operand: usize, offset: SiteOffset, ty: Type, learns_slowly: bool },
+    /// A field of the case that is known of a site.
+    KnownCase { operand: usize, offset: SiteOffset, ty: Type },
     /// A call.
     Call {
         callee: StepCallee,

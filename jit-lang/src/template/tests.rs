@@ -115,7 +115,10 @@ fn check(template: &Template, n_operands: usize) {
                 names(operand);
                 yielded = 1;
             }
-            Step::Window { operand } | Step::WindowLength { operand } | Step::SiteValue { operand, .. } => {
+            Step::Window { operand }
+            | Step::WindowLength { operand }
+            | Step::SiteValue { operand, .. }
+            | Step::KnownCase { operand, .. } => {
                 names(operand);
                 yielded = 1;
             }

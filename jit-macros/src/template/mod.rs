@@ -195,7 +195,8 @@ fn placeholder(row: &Row, description: &Description, kept: &Kept) -> TokenStream
         #implementation {
             const TEMPLATE: &'static #core::template::Template =
                 &#core::template::Template {
-                    steps: &[], blocks: 1, guarded: ::core::option::Option::None, kinds: &[], regions: &[],
+                    steps: &[], blocks: 1, guarded: ::core::option::Option::None,
+                    known: ::core::option::Option::None, kinds: &[], regions: &[],
                 };
 
             unsafe fn run(

@@ -12,7 +12,7 @@ use azulejo_lang::template::steps::{
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-/// The tokens of a template, including its variant for accesses that may fault. `kinds` is the item with the kinds, if there is one; `regions` are the names of the regions.
+/// The tokens of a template, including its variants. `kinds` is the item with the kinds, if there is one; `regions` are the names of the regions.
 pub(super) fn template(
     template: &Template,
     kinds: Option<&Ident>,
@@ -20,19 +20,20 @@ pub(super) fn template(
     kept: &Kept,
 ) -> TokenStream {
     let steps = template.steps.iter().map(|one| step(one, kept));
-    let guarded = match &template.guarded {
-        Some(guarded) => {
-            let guarded = self::template(guarded, kinds, regions, kept);
-            quote!(::core::option::Option::Some(&#guarded))
+    let variant = |variant: &Option<Box<Template>>| match variant {
+        Some(variant) => {
+            let variant = self::template(variant, kinds, regions, kept);
+            quote!(::core::option::Option::Some(&#variant))
         }
         None => quote!(::core::option::Option::None),
     };
+    let [guarded, known] = [&template.guarded, &template.known].map(variant);
     let blocks = number(template.blocks);
     let kinds = kinds.filter(|_| template.uses_kinds()).map_or_else(|| quote!(&[]), |kinds| quote!(#kinds));
     quote! {
         __template::Template {
-            steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded, kinds: #kinds,
-            regions: &[#(#regions),*],
+            steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded, known: #known,
+            kinds: #kinds, regions: &[#(#regions),*],
         }
     }
 }
@@ -187,6 +188,10 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
         Step::SiteValue { operand: at, offset, ty: of, learns_slowly } => {
             let (at, offset, of) = (operand(*at), site_offset(offset, kept), ty(*of));
             quote!(SiteValue { operand: #at, offset: #offset, ty: #of, learns_slowly: #learns_slowly })
+        }
+        Step::KnownCase { operand: at, offset, ty: of } => {
+            let (at, offset, of) = (operand(*at), site_offset(offset, kept), ty(*of));
+            quote!(KnownCase { operand: #at, offset: #offset, ty: #of })
         }
         Step::Call { .. } => call(step, kept),
         Step::Invoke { function, args, ret, catches, effect } => {

@@ -309,6 +309,7 @@ impl<B: Bytecode> Body<B> {
             unit: self.unit(),
             temporaries: self.code.promises.temporaries.map(|temporaries| temporaries.first),
             slow_paths: self.speculation.slow_paths(),
+            sites: Some(&self.sites),
             budget,
         }
     }

@@ -110,6 +110,11 @@ impl CodeTable {
         self.code.borrow().baseline.is_some()
     }
 
+    /// Whether there is baseline code in which there are cases of sites.
+    pub(crate) fn knows_cases(&self) -> bool {
+        self.code.borrow().baseline.as_ref().is_some_and(|code| code.knows_cases())
+    }
+
     /// Whether there is code of the optimizer that starts at a bytecode.
     pub(crate) fn has_optimized(&self, at: u32) -> bool {
         self.code.borrow().optimized(at).is_some()

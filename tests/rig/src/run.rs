@@ -274,7 +274,7 @@ impl Verified {
 
     /// The source for the baseline compiler.
     pub fn function(&self) -> Function<'_, Op> {
-        let Verified { code, registers, shape, slow_paths, .. } = self;
+        let Verified { code, registers, shape, slow_paths, sites, .. } = self;
         let temporaries = Some(self.temporaries);
         let unit = unit();
         Function {
@@ -285,6 +285,7 @@ impl Verified {
             unit,
             temporaries,
             slow_paths,
+            sites: Some(sites),
             budget: None,
         }
     }

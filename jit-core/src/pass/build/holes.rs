@@ -4,6 +4,7 @@
 //! same VM register. One VM register may be cached in a machine register: it is read from there until its slot may have
 //! been written. A variant that omits its store writes the value only before something else may read the slot.
 
+use super::cases::CaseField;
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget};
 use super::link::{LocalBlock, Operands, SitePlace};
@@ -42,6 +43,8 @@ pub(super) struct HoleOperands<'a> {
     pub(super) is_inexpressible: bool,
     /// The values of constant operands, and the operands' indices.
     constants: Vec<(Node, u8)>,
+    /// Fields of a case that is known, each with the hole that it is the low half of.
+    fields: Vec<(Node, Node)>,
     /// The operand that was written last, with the value, as long as its slot has that.
     last: Option<(u8, Node)>,
     /// For each block of the template: the same on each edge that was linked so far, in order.
@@ -123,6 +126,28 @@ impl Operands for HoleOperands<'_> {
         cursor.load(ty, address)
     }
 
+    fn known_case(&mut self, cursor: &mut Cursor<'_>, operand: u8, field: CaseField) -> Node {
+        let CaseField { offset, ty } = field;
+        // A part of the sort is a constant.
+        if let Some(value) = self.request.case.and_then(|case| case.mark(field)) {
+            return cursor.constant(ty, value);
+        }
+        let source = HoleSource::Case(operand, offset, ty.bytes() as u8);
+        let is_long = ty.bits() == 64 || self.request.constants == Constants::Held;
+        let hole = self.hole(cursor, source, if is_long { Range::Any } else { Range::Positive });
+        if ty.bits() == 64 {
+            return if ty.is_float() { cursor.bitcast(hole, ty) } else { hole };
+        }
+        let value = cursor.add(Op::UCAST, Sig { from: Type::I64, ty: Type::I32 }, &[hole], 0);
+        let value = match ty {
+            Type::I32 => value,
+            Type::F32 => cursor.bitcast(value, ty),
+            narrow => cursor.add(Op::UCAST, Sig { from: Type::I32, ty: narrow }, &[value], 0),
+        };
+        self.fields.push((value, hole));
+        value
+    }
+
     fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node {
         match op {
             Op::TC => return self.pointer(cursor, CONTEXT),
@@ -139,6 +164,15 @@ impl Operands for HoleOperands<'_> {
             Op::SCAST | Op::UCAST => {
                 if let Some(converted) = self.converted(cursor, op, sig, inputs.get(0)) {
                     return converted;
+                }
+            }
+            // A field of a case as a distance from an address.
+            Op::ADD if sig.ty == Type::I64 => {
+                let inputs = [inputs.get(0), inputs.get(1)];
+                let field = inputs.iter().find_map(|input| Some((*input, self.distance(cursor, *input)?)));
+                if let Some((field, distance)) = field {
+                    let base = if inputs[0] == field { inputs[1] } else { inputs[0] };
+                    return cursor.add(Op::HOLE_ADDR, WORD, &[base], distance);
                 }
             }
             _ => {}
@@ -241,8 +275,14 @@ impl Operands for HoleOperands<'_> {
         cursor.store(entry, one);
     }
 
-    fn decides(&mut self, _: &Cursor<'_>, _: Node) -> Option<bool> {
-        None
+    /// What the sort of a known case decides.
+    fn decides(&mut self, cursor: &Cursor<'_>, flag: Node) -> Option<bool> {
+        self.request.case?;
+        let graph = &*cursor.graph;
+        let data = graph.node(flag);
+        let &[a, b] = graph.inputs(flag) else { return None };
+        let operands = [graph.as_const(a)?, graph.as_const(b)?];
+        Some(graph.vocab.evaluate(data.op, data.sig, &operands)?.ok()? & 1 != 0)
     }
 
     fn before_end(&mut self, cursor: &mut Cursor<'_>) {
@@ -328,6 +368,7 @@ impl<'a> HoleOperands<'a> {
             aliased: false,
             is_inexpressible: false,
             constants: Vec::new(),
+            fields: Vec::new(),
             last: None,
             last_in: vec![Vec::new(); request.template.blocks as usize],
             unstored: None,
@@ -503,9 +544,21 @@ impl<'a> HoleOperands<'a> {
         }
     }
 
+    /// The placeholder of a field of a case, if this is one that can be the distance in an address.
+    fn distance(&self, cursor: &Cursor<'_>, value: Node) -> Option<u64> {
+        let is_field = self.fields.iter().any(|(_, hole)| *hole == value);
+        (is_field && self.request.constants != Constants::Held).then(|| cursor.graph.node(value).imm)
+    }
+
     /// A constant operand converted to another integer type. If that is the operand's own value, or its low bits, it is a
     /// hole as well and needs no conversion.
     fn converted(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, input: Node) -> Option<Node> {
+        if let Some((_, hole)) = self.fields.iter().find(|(field, _)| *field == input)
+            && sig.ty == Type::I64
+        {
+            // It is not negative.
+            return Some(*hole);
+        }
         let (_, operand) = *self.constants.iter().find(|(constant, _)| *constant == input)?;
         let scalar = self.request.opcode.operands[operand as usize].scalar?;
         let is_its_own = scalar.ty() == sig.from && scalar.is_signed() == (op == Op::SCAST);

@@ -8,6 +8,7 @@
 //! everything else: the meaning of operands, reads and writes, and of control leaving the template. So the linker does not
 //! know whether VM registers are values or slots, nor whether the bytecode is known.
 
+use super::cases::CaseField;
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget, Linkage};
 use super::show::{ShowNodes, ShownFrames};
@@ -40,6 +41,10 @@ pub(super) trait Operands {
     fn window_length(&mut self, cursor: &mut Cursor<'_>, operand: u8) -> Node;
     /// A value in the memory of a site.
     fn site_value(&mut self, cursor: &mut Cursor<'_>, place: SitePlace, ty: Type) -> Node;
+    /// A field of the case that is known of a site.
+    fn known_case(&mut self, _: &mut Cursor<'_>, _: u8, _: CaseField) -> Node {
+        unreachable!("only stencils are made of the variants that know a case")
+    }
     /// An operator. The implementation decides how a function gets its context, its frame and its unit.
     fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node;
     /// An operator whose constant is an operand.
@@ -257,6 +262,9 @@ impl<O: Operands> Linker<'_, O> {
             Step::SiteValue { operand, offset, ty, learns_slowly } => {
                 operands.site_value(cursor, SitePlace { operand, offset, learns_slowly }, ty)
             }
+            Step::KnownCase { operand, offset, ty } => {
+                operands.known_case(cursor, operand, CaseField { offset, ty })
+            }
             Step::Slow => return operands.slow(cursor),
             Step::Show { call } => return self.show(call),
             Step::Frames => operands.newest(cursor),
@@ -302,6 +310,7 @@ impl<O: Operands> Linker<'_, O> {
             | Step::Window { .. }
             | Step::WindowLength { .. }
             | Step::SiteValue { .. }
+            | Step::KnownCase { .. }
             | Step::Write { .. }
             | Step::Call { .. }
             | Step::Invoke { .. }

@@ -26,6 +26,7 @@
 
 mod call_entry;
 mod calls;
+mod cases;
 mod cursor;
 mod dead_loops;
 mod decode;
@@ -51,6 +52,7 @@ mod values;
 
 pub use call_entry::CallEntry;
 pub use calls::TemplateCalls;
+pub use cases::{CaseField, FirstCase, KnownCase, MARKS, Sort};
 pub use inline::{KnownCallee, callees, may_be_inlined};
 pub use interpreted::{InterpretRequest, interpreted};
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS, PendingPlace};

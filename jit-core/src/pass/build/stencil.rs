@@ -9,6 +9,7 @@
 //! ([`CachedValue`]). A stencil may omit the store to the cached value's slot ([`StencilRequest::omits_store`]); then the next
 //! opcode must read the value from the machine register and nowhere else ([`StencilFacts::takes_cached`]).
 
+use super::cases::KnownCase;
 use super::cursor::Cursor;
 use super::holes::HoleOperands;
 use super::link::Linker;
@@ -37,6 +38,8 @@ pub struct StencilRequest<'a> {
     pub omits_store: bool,
     /// Whether `(cu)` has a reserved machine register; otherwise it is a hole.
     pub keeps_unit: bool,
+    /// The first case of a site, if the stencil is for bytecodes that have one.
+    pub case: Option<KnownCase<'a>>,
     /// The constants that have reserved machine registers.
     pub pinned: &'static [u64],
     /// How holes for constants are made.
@@ -167,6 +170,7 @@ pub fn first_reads(template: &Template) -> Vec<CachedValue> {
             | Step::Constant { .. }
             | Step::WindowLength { .. }
             | Step::SiteValue { .. }
+            | Step::KnownCase { .. }
             | Step::Jump { .. } => {}
             // Control does not reach the steps after these.
             Step::Trap { .. } | Step::Exit { .. } | Step::Return { .. } | Step::Goto { .. } | Step::Next => {}

@@ -1,0 +1,92 @@
+//! What stencils know of a case of a site.
+//!
+//! In: the variant of a template that knows a case. Out: a [`FirstCase`], the fields that it reads of it. Some of them it compares with
+//! constants: these say of which *sort* the case is, and there is a stencil for each sort. The others are holes.
+//!
+//! Such a stencil looks at the case that it knows, and then at those in memory, as any other does. So what it knows need not be what is in
+//! memory by now; it must only be true.
+
+use crate::ir::template::{Ref, Step, StepImm, Template};
+use crate::vocab::{Op, Type};
+
+/// How many fields of a case may say of which sort it is.
+pub const MARKS: usize = 2;
+
+/// A field of a case of a site.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CaseField {
+    /// The distance from the start of the site's memory, in bytes, if the case is the first.
+    pub offset: u32,
+    /// The type.
+    pub ty: Type,
+}
+
+/// What a template reads of the case that it knows of a site, which is the first that the site has when code is made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FirstCase {
+    /// The operand that is the site.
+    pub operand: u8,
+    /// The fields that say of which sort it is.
+    pub marks: Vec<CaseField>,
+    /// The other fields.
+    pub others: Vec<CaseField>,
+}
+
+/// The sort of a case: what is in the fields that say so.
+pub type Sort = [u64; MARKS];
+
+/// A case of which the sort is known.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownCase<'a> {
+    /// What the template reads of it.
+    pub first: &'a FirstCase,
+    /// Its sort.
+    pub sort: Sort,
+}
+
+impl FirstCase {
+    /// What the variant of a template reads that knows a case; `None` if there is no such variant.
+    pub fn of(template: &Template) -> Option<FirstCase> {
+        let mut first = None;
+        let (mut all, mut marks) = (Vec::new(), Vec::new());
+        let (mut reads, mut constants) = (Vec::new(), Vec::new());
+        let mut value = 0;
+        for step in template.known?.steps {
+            match *step {
+                Step::KnownCase { operand, offset, ty } => {
+                    first = Some(operand);
+                    let field = CaseField { offset, ty };
+                    reads.push((value, field));
+                    if !all.contains(&field) {
+                        all.push(field);
+                    }
+                }
+                Step::Node { op: Op::CONST, imm: StepImm::Known(_), .. } => constants.push(value),
+                Step::Node { op: Op::EQ | Op::NE, inputs: &[a, b], .. } => {
+                    let is_constant = |value: &Ref| constants.contains(value);
+                    let compared = [(a, b), (b, a)].into_iter().find(|(_, other)| is_constant(other));
+                    let field = compared.and_then(|(one, _)| reads.iter().find(|(value, _)| *value == one));
+                    if let Some((_, field)) = field
+                        && matches!(field.ty, Type::I8 | Type::I16 | Type::I32)
+                        && !marks.contains(field)
+                        && marks.len() < MARKS
+                    {
+                        marks.push(*field);
+                    }
+                }
+                _ => {}
+            }
+            value += step.n_values() as Ref;
+        }
+        all.retain(|field| !marks.contains(field));
+        Some(FirstCase { operand: first?, marks, others: all })
+    }
+}
+
+impl KnownCase<'_> {
+    /// The value of a field, if that is a part of the sort.
+    pub(super) fn mark(&self, field: CaseField) -> Option<u64> {
+        let at = self.first.marks.iter().position(|mark| *mark == field)?;
+        Some(self.sort[at])
+    }
+}
