@@ -78,7 +78,7 @@ macro_rules! meaning {
         // SAFETY: this opcode is never compiled; the interpreter only calls `run`.
         unsafe impl Semantics<$number> for Op {
             const TEMPLATE: &'static Template =
-                &Template { steps: &[], blocks: 1, guarded: None, kinds: &[], regions: &[] };
+                &Template { steps: &[], blocks: 1, guarded: None, compact: None, known: None, kinds: &[], regions: &[] };
             unsafe fn run($op: &Op, $machine: &Machine<'_, ()>, _: u32, $stack: *mut u64) -> Flow {
                 $run
             }

@@ -122,7 +122,7 @@ const fn joined<const N: usize>(parts: &[&[Step]]) -> [Step; N] {
 }
 
 const fn template(steps: &'static [Step], blocks: u16) -> Template {
-    Template { steps, blocks, guarded: None, known: None, kinds: &[], regions: &[] }
+    Template { steps, blocks, guarded: None, compact: None, known: None, kinds: &[], regions: &[] }
 }
 
 /// By kind, the template.

@@ -282,7 +282,7 @@ impl<M: Backend> Baseline<M> {
         let known = Self::stock(&self.shelf).opcodes.known_case(opcode);
         let known = known.map(|case| (case.first.clone(), case.sort));
         let case = known.as_ref().map(|(first, sort)| KnownCase { first, sort: *sort });
-        let template = case.and(template.known).unwrap_or(template);
+        let template = case.and(template.known).unwrap_or_else(|| template.compact());
         let vocab = Vocabulary { extra: operators };
         let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
         let functions = machinery.functions.of_process();

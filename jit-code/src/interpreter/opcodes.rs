@@ -200,7 +200,7 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcode: info,
             offsets: B::OFFSETS[opcode],
-            template: self.templates[opcode],
+            template: self.templates[opcode].compact(),
             dispatch: Dispatch { growth: growth(info), ..self.dispatch },
             may_stop: self.choice.may_stop,
             has_fuel: self.choice.has_fuel,

@@ -388,6 +388,9 @@ pub struct Template {
     /// The variant for code whose accesses in `(within …)` may fault: it lacks the comparisons. `None` if there are no such
     /// accesses.
     pub guarded: Option<&'static Template>,
+    /// The variant that looks at the cases of a site in a loop, but for the first: code of it is shorter. `None` if no site has room for
+    /// many.
+    pub compact: Option<&'static Template>,
     /// The variant for code that knows a case of the opcode's first site: it looks whether that is the one at hand before it looks at those
     /// in memory. `None` if the template looks at no case of it.
     pub known: Option<&'static Template>,
@@ -398,6 +401,11 @@ pub struct Template {
 }
 
 impl Template {
+    /// The variant for code in which cases of sites are not constants.
+    pub fn compact(&'static self) -> &'static Template {
+        self.compact.unwrap_or(self)
+    }
+
     /// The [`guarded`](Self::guarded) variant of each template.
     pub const fn all_guarded<const N: usize>(templates: &[&'static Template; N]) -> [&'static Template; N] {
         let (mut all, mut at) = (*templates, 0);

@@ -11,7 +11,8 @@ use azulejo_core::ir::template::{Likelihood, Resume};
 use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 use std::collections::HashMap;
 
-/// Lowers a template, and its variants: for code in which accesses may fault, and for code that knows a case of the opcode's first site.
+/// Lowers a template, and its variants: for code in which accesses may fault, for shorter code, and for code that knows a case of the
+/// opcode's first site.
 /// Returns `None` if it has too many values or blocks to number them. `taught_anywhere` are the sites that get cases outside of slow
 /// paths, too.
 pub(super) fn lower(body: &Typed, operands: &[Operand], taught_anywhere: &[usize]) -> Option<Template> {
@@ -21,9 +22,11 @@ pub(super) fn lower(body: &Typed, operands: &[Operand], taught_anywhere: &[usize
     if has.within {
         plain.guarded = Some(Box::new(form(body, new(true))?.0));
     }
-    // A template may be too long only for this variant.
-    let known = site.and_then(|site| form(body, Lowering { known_site: Some(site), ..new(false) }));
-    plain.known = known.filter(|(_, has)| has.known_case).map(|(known, _)| Box::new(known));
+    if has.many_cases {
+        plain.compact = Some(Box::new(form(body, Lowering { is_compact: true, ..new(false) })?.0));
+    }
+    let knows = |site| form(body, Lowering { is_compact: true, known_site: Some(site), ..new(false) });
+    plain.known = site.and_then(knows).filter(|(_, has)| has.known_case).map(|(known, _)| Box::new(known));
     Some(plain)
 }
 
@@ -34,15 +37,17 @@ struct Has {
     within: bool,
     /// Fields of a case that is known.
     known_case: bool,
+    /// Cases of a site that has room for many.
+    many_cases: bool,
 }
 
 /// Lowers one of the variants of a template.
 fn form(body: &Typed, mut lowering: Lowering<'_>) -> Option<(Template, Has)> {
     lowering.value(body);
-    let Lowering { steps, n_blocks, has_within, is_too_long, .. } = lowering;
+    let Lowering { steps, n_blocks, has_within, has_many_cases, is_too_long, .. } = lowering;
     let known_case = steps.iter().any(|step| matches!(step, Step::KnownCase { .. }));
-    let template = Template { steps, blocks: n_blocks, guarded: None, known: None };
-    (!is_too_long).then_some((template, Has { within: has_within, known_case }))
+    let template = Template { steps, blocks: n_blocks, guarded: None, compact: None, known: None };
+    (!is_too_long).then_some((template, Has { within: has_within, known_case, many_cases: has_many_cases }))
 }
 
 /// Lowers a formula of a kind, whose argument is variable 0. The argument is value 0, and the last value is the result.
@@ -60,6 +65,17 @@ pub(super) fn formula(body: &Typed) -> Vec<FormulaTerm> {
     terms.collect()
 }
 
+/// The case of a site that is being looked at.
+#[derive(Clone, Copy)]
+pub(super) enum CaseAt {
+    /// The one that is known.
+    Known,
+    /// The one with this number.
+    Number(u16),
+    /// The one that is so far behind the first as this address is behind the site's.
+    Address(u16),
+}
+
 pub(super) struct Lowering<'a> {
     pub(super) operands: &'a [Operand],
     /// Whether the accesses of `(within …)` may fault, so that their flags are not computed.
@@ -75,8 +91,11 @@ pub(super) struct Lowering<'a> {
     pub(super) variables: HashMap<usize, u16>,
     /// The block of each mark, by the number of its sequence and the number of the mark.
     marks: HashMap<(usize, usize), u16>,
-    /// The case for which each enclosing `cached` is being lowered; `None` if it is the one that is known.
-    pub(super) cases: HashMap<usize, Option<u16>>,
+    /// The case for which each enclosing `cached` is being lowered.
+    pub(super) cases: HashMap<usize, CaseAt>,
+    /// Whether cases but the first are looked at in a loop, if there is room for many; and whether one is.
+    pub(super) is_compact: bool,
+    pub(super) has_many_cases: bool,
     /// The site of which a case is known.
     pub(super) known_site: Option<usize>,
     /// The sites that get cases outside of slow paths, too.
@@ -106,6 +125,8 @@ impl<'a> Lowering<'a> {
             variables: HashMap::new(),
             marks: HashMap::new(),
             cases: HashMap::new(),
+            is_compact: false,
+            has_many_cases: false,
             known_site: None,
             taught_anywhere: &[],
         }

@@ -7,9 +7,9 @@
 use super::ast::{Cached, CaseField, Kind, Typed};
 use super::check::{Checked, Checker, fail, wrong_count};
 use super::control::one_of;
-use super::lower::Lowering;
+use super::lower::{CaseAt, Lowering};
 use super::signs::Sign;
-use super::steps::{Imm, SiteOffset, Step};
+use super::steps::{Access, Imm, SiteOffset, Step};
 use crate::place::Place;
 use crate::sexpr::Sexpr;
 use crate::token::{Token, text};
@@ -155,11 +155,18 @@ impl Checker<'_> {
 impl Lowering<'_> {
     /// Emits what is done for each case of a site in turn, and what otherwise. `arm` emits it, and what follows.
     pub(super) fn each_case(&mut self, cached: &Cached, mut arm: impl FnMut(&mut Self, &Typed)) {
-        let none = self.block();
-        if self.known_site == Some(cached.site) {
-            self.case(cached, (None, Likelihood::FirstCase), &mut arm);
+        let (none, capacity) = (self.block(), self.operands[cached.site].capacity as u16);
+        let knows = self.known_site == Some(cached.site);
+        if knows {
+            self.case(cached, CaseAt::Known, &mut arm);
         }
-        for number in 0..self.operands[cached.site].capacity {
+        let one_by_one = match (self.is_compact, knows) {
+            (true, true) if capacity > 1 => 0,
+            (true, false) if capacity > 2 => 1,
+            _ => capacity,
+        };
+        self.has_many_cases |= capacity > 2;
+        for number in 0..one_by_one {
             let is_there = self.block();
             let ty = Type::I32;
             let count = self.site_value(cached.site, SiteOffset::Count, ty);
@@ -168,30 +175,63 @@ impl Lowering<'_> {
             let flag = self.node(Op::UGT, of, &[count, number_here], Imm::Known(0));
             self.branch(flag, is_there, none, Likelihood::Even);
             self.start(is_there, &[], false);
-            let likelihood = if number == 0 { Likelihood::FirstCase } else { Likelihood::Even };
-            self.case(cached, (Some(number as u16), likelihood), &mut arm);
+            self.case(cached, CaseAt::Number(number), &mut arm);
             if self.is_too_long {
                 return;
             }
         }
-        self.jump(none, &[]);
+        match one_by_one < capacity {
+            true => self.case_in_loop(cached, one_by_one, none, &mut arm),
+            false => self.jump(none, &[]),
+        }
         self.start(none, &[], false);
         arm(self, &cached.otherwise);
     }
 
     /// Emits what is done for one case, if the condition holds of it. What follows is where it does not.
-    fn case(
-        &mut self,
-        cached: &Cached,
-        (case, likelihood): (Option<u16>, Likelihood),
-        arm: &mut impl FnMut(&mut Self, &Typed),
-    ) {
+    fn case(&mut self, cached: &Cached, case: CaseAt, arm: &mut impl FnMut(&mut Self, &Typed)) {
         let (holds, next) = (self.block(), self.block());
         self.cases.insert(cached.number, case);
+        let likelihood = match case {
+            CaseAt::Known | CaseAt::Number(0) => Likelihood::FirstCase,
+            _ => Likelihood::Even,
+        };
         self.decide(&cached.condition, holds, next, likelihood);
         self.start(holds, &[], false);
         arm(self, &cached.body);
         self.start(next, &[], false);
+    }
+
+    /// Emits what is done for each case from one on, in a loop, which leads to `none` behind the last. The loop itself is only the
+    /// condition: what is done where it holds stands behind it.
+    fn case_in_loop(
+        &mut self,
+        cached: &Cached,
+        first: u16,
+        none: u16,
+        arm: &mut impl FnMut(&mut Self, &Typed),
+    ) {
+        let word = Sig { from: Type::Void, ty: Type::I64 };
+        let case_bytes = || Imm::Offset(SiteOffset::CaseBytes(cached.case.clone()));
+        let site = self.yields(Step::Constant { operand: cached.site, ty: Type::I64 });
+        let count = self.site_value(cached.site, SiteOffset::Count, Type::I32);
+        let count = self.node(Op::UCAST, Sig { from: Type::I32, ty: Type::I64 }, &[count], Imm::Known(0));
+        let end = self.node(Op::IDX, word, &[site, count], case_bytes());
+        let start = (0..first).fold(site, |at, _| self.node(Op::ADDR, word, &[at], case_bytes()));
+        let (head, is_there, holds, next) = (self.block(), self.block(), self.block(), self.block());
+        self.jump(head, &[start]);
+        let at = self.start(head, &[Type::I64], false);
+        let of = Sig { from: Type::I64, ty: Type::Flag };
+        let flag = self.node(Op::ULT, of, &[at, end], Imm::Known(0));
+        self.branch(flag, is_there, none, Likelihood::Even);
+        self.start(is_there, &[], false);
+        self.cases.insert(cached.number, CaseAt::Address(at));
+        self.decide(&cached.condition, holds, next, Likelihood::Even);
+        self.start(next, &[], false);
+        let behind = self.node(Op::ADDR, word, &[at], case_bytes());
+        self.jump(head, &[behind]);
+        self.start(holds, &[], false);
+        arm(self, &cached.body);
     }
 
     /// Emits the value for a case of a site, or for none.
@@ -215,12 +255,17 @@ impl Lowering<'_> {
         CaseField { cached, site, case, field }: &CaseField,
         ty: Type,
     ) -> u16 {
-        let (number, case, field) = (self.cases[cached], case.clone(), field.clone());
-        let Some(number) = number else {
-            let offset = SiteOffset::Field { number: 0, case, field };
-            return self.yields(Step::KnownCase { operand: *site, offset, ty });
-        };
-        self.site_value(*site, SiteOffset::Field { number, case, field }, ty)
+        let of = |number| SiteOffset::Field { number, case: case.clone(), field: field.clone() };
+        match self.cases[cached] {
+            CaseAt::Known => self.yields(Step::KnownCase { operand: *site, offset: of(0), ty }),
+            CaseAt::Number(number) => self.site_value(*site, of(number), ty),
+            CaseAt::Address(at) => {
+                let word = Sig { from: Type::Void, ty: Type::I64 };
+                let address = self.node(Op::ADDR, word, &[at], Imm::Offset(of(0)));
+                let access = Imm::Access { access: Access::Plain, region: 0 };
+                self.node(Op::LOAD, Sig { from: Type::Void, ty }, &[address], access)
+            }
+        }
     }
 
     /// Whether a site has no room for another case.

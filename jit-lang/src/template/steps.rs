@@ -17,6 +17,8 @@ pub struct Template {
     pub blocks: u16,
     /// The variant without comparisons, for code in which accesses of `(within …)` may fault. `None` if there is no such access.
     pub guarded: Option<Box<Template>>,
+    /// The variant that looks at the cases of a site in a loop, but for the first. `None` if no site has room for many.
+    pub compact: Option<Box<Template>>,
     /// The variant for code that knows a case of the opcode's first site. `None` if the template looks at no case of it.
     pub known: Option<Box<Template>>,
 }
@@ -72,6 +74,8 @@ pub enum Imm {
         /// The sign, if it is an integer.
         sign: Sign,
     },
+    /// A place in the memory of a site, or the size of a case.
+    Offset(SiteOffset),
     /// The address of a static.
     Address(Vec<Token>),
     /// An `Imm` operand of the bytecode.
@@ -143,6 +147,8 @@ pub enum SiteOffset {
         /// The field's name.
         field: Vec<Token>,
     },
+    /// The size of a case, which is this struct.
+    CaseBytes(Vec<Token>),
 }
 
 /// One step of a template; [`azulejo_core::ir::template::Step`] defines the meaning of each.

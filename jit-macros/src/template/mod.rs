@@ -196,7 +196,7 @@ fn placeholder(row: &Row, description: &Description, kept: &Kept) -> TokenStream
             const TEMPLATE: &'static #core::template::Template =
                 &#core::template::Template {
                     steps: &[], blocks: 1, guarded: ::core::option::Option::None,
-                    known: ::core::option::Option::None, kinds: &[], regions: &[],
+                    compact: ::core::option::Option::None, known: ::core::option::Option::None, kinds: &[], regions: &[],
                 };
 
             unsafe fn run(

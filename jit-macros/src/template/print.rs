@@ -27,13 +27,13 @@ pub(super) fn template(
         }
         None => quote!(::core::option::Option::None),
     };
-    let [guarded, known] = [&template.guarded, &template.known].map(variant);
+    let [guarded, compact, known] = [&template.guarded, &template.compact, &template.known].map(variant);
     let blocks = number(template.blocks);
     let kinds = kinds.filter(|_| template.uses_kinds()).map_or_else(|| quote!(&[]), |kinds| quote!(#kinds));
     quote! {
         __template::Template {
-            steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded, known: #known,
-            kinds: #kinds, regions: &[#(#regions),*],
+            steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded,
+            compact: #compact, known: #known, kinds: #kinds, regions: &[#(#regions),*],
         }
     }
 }
@@ -102,6 +102,10 @@ fn known(imm: &Imm, kept: &Kept) -> TokenStream {
         Imm::Value { tokens, ty: ty @ (Type::F32 | Type::F64), .. } => {
             let (tokens, ty) = (kept.print(tokens), format_ident!("{}", ty.name()));
             quote!(((#tokens) as #ty).to_bits() as i64)
+        }
+        Imm::Offset(offset) => {
+            let offset = site_offset(offset, kept);
+            quote!((#offset) as i64)
         }
         Imm::Value { tokens, sign, .. } => bits(tokens, *sign, kept),
         Imm::Access { access, region } => {
@@ -233,6 +237,10 @@ fn site_offset(offset: &SiteOffset, kept: &Kept) -> TokenStream {
     match offset {
         SiteOffset::Count => quote!(__sites::COUNT_OFFSET as u32),
         SiteOffset::Limit => quote!(__sites::LIMIT_OFFSET as u32),
+        SiteOffset::CaseBytes(case) => {
+            let case = kept.print(case);
+            quote!(::core::mem::size_of::<#case>() as u32)
+        }
         SiteOffset::Field { number, case, field } => {
             let (number, case, field) = (*number as usize, kept.print(case), kept.print(field));
             quote! {

@@ -7,6 +7,7 @@
 use super::cases::CaseField;
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget};
+use super::loops::keepers;
 use super::link::{LocalBlock, Operands, SitePlace};
 use super::show::ShowNodes;
 use super::stencil::{CachedValue, Constants, StencilRequest, cached_type};
@@ -31,6 +32,8 @@ pub(super) struct HoleOperands<'a> {
     is_cached: bool,
     /// For each block of the template: whether the cached value equals its slot on all edges linked so far.
     is_cached_in: Vec<bool>,
+    /// For each block of the template: whether it is the head of a loop that leaves all slots as they are.
+    keeps_slots: Vec<bool>,
     /// Whether the cached operand was read from its slot, or may have been.
     pub(super) reads_slot: bool,
     /// Whether the reserved register of `(cu)` was read.
@@ -295,9 +298,16 @@ impl Operands for HoleOperands<'_> {
     }
 
     fn start(&mut self, cursor: &mut Cursor<'_>, block: &LocalBlock) {
-        // An edge that is not linked yet is a back edge of a loop, and the loop's writes are unknown.
-        self.is_cached = self.is_cached_in[block.number as usize] && block.awaited == 0;
-        self.last = if block.awaited == 0 { self.last_at(cursor, block) } else { None };
+        // An edge that is not linked yet is a back edge of a loop.
+        let number = block.number as usize;
+        let is_as_before = block.awaited == 0 || self.keeps_slots[number];
+        self.is_cached = self.is_cached_in[number] && is_as_before;
+        self.last = match block.awaited == 0 {
+            true => self.last_at(cursor, block),
+            // The value would be a parameter if it were not the same on each edge.
+            false if is_as_before && let [only] = self.last_in[number][..] => only,
+            false => None,
+        };
     }
 
     fn seal(&mut self, _: &mut Cursor<'_>, _: &LocalBlock) {}
@@ -362,6 +372,7 @@ impl<'a> HoleOperands<'a> {
             cached: Node::NONE,
             is_cached: true,
             is_cached_in: vec![true; request.template.blocks as usize],
+            keeps_slots: keepers(request.template, request.vocab),
             reads_slot: false,
             reads_unit: false,
             observed: false,

@@ -41,6 +41,7 @@ mod known_kinds;
 mod leave;
 mod link;
 mod liveness;
+mod loops;
 mod onward;
 mod reached;
 mod registers;
