@@ -16,7 +16,7 @@ use azulejo_core::ir::assignment::{Assignment, Source};
 use azulejo_core::ir::index::Node;
 use azulejo_core::ir::stencil::{HoleSource, HoleValue, HoleValues, REACH, ROUNDS, Range};
 use azulejo_core::ir::tiles::TileList;
-use azulejo_core::pass::build::{StencilFacts, StencilRequest};
+use azulejo_core::pass::build::{GENERAL, StencilFacts, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::target::RegSet;
 use azulejo_core::vocab::Op;
@@ -80,6 +80,8 @@ pub(crate) enum LeadsTo {
     Next,
     /// The bytecode that this label operand names.
     Label(u8),
+    /// The stencil of the same bytecode that knows no case.
+    General,
     /// Out of the function.
     Out,
     /// Out of the function before its end.
@@ -182,6 +184,7 @@ fn distance<M: Backend>(code: &Code<M>, (at, form, goal, to): Unresolved<M>) -> 
             LeadsTo::In(part, to)
         }
         (Goal::Exit(NEXT), _) => LeadsTo::Next,
+        (Goal::Exit(exit), _) if exit == GENERAL as u32 => LeadsTo::General,
         (Goal::Exit(OUT), _) => LeadsTo::Out,
         (Goal::Exit(LEFT), _) => LeadsTo::Left,
         (Goal::Address(address), _) => LeadsTo::Address(address),

@@ -1,5 +1,5 @@
 //! The counting stencil, which stands before the bytecode at a loop's head: it counts iterations, and checks whether the
-//! program is to stop. Its template is like an opcode's, and does only what the function needs.
+//! program is to stop. Its template is like an opcode's, and does only what the function needs. And a jump, made in the same way.
 
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind};
 use azulejo_core::ir::template::{Likelihood, Resume, Step, StepImm, Template};
@@ -138,3 +138,12 @@ pub(super) static TEMPLATES: [Template; KINDS] = [
     template(const { &joined::<9>(&[&look!(0, 0, 2), &END]) }, 3),
     template(const { &joined::<18>(&[&look!(0, 0, 2), &down!(WORD, 1, LOOK, 3), &END]) }, 4),
 ];
+
+/// A jump to a bytecode, as an opcode: it stands behind code that does not stand where it would fall through.
+pub(super) static JUMP: OpcodeInfo = OpcodeInfo {
+    name: "jump",
+    operands: &[OperandInfo { name: "to", kind: OperandKind::Label, scalar: None }],
+};
+
+/// Its template.
+pub(super) static TEMPLATE_OF_JUMP: Template = template(&[Step::Goto { operand: 0 }], 1);

@@ -175,6 +175,8 @@ struct Placed<'a> {
     stencil: &'a PackedStencil,
     hot: usize,
     cold: usize,
+    /// Where the stencil is to which it leads if it knows a case that is not the one at hand.
+    general: usize,
     /// The number of its table.
     table: usize,
 }
@@ -271,17 +273,25 @@ impl<M: Backend> Filler<'_, M> {
             for &at in &self.plan.counted {
                 let at = at as usize;
                 let here = Here { op: core::ptr::from_ref(budget).cast(), top: &0 };
-                self.patch(&Placed { at, here, stencil, hot: self.start(at), cold, table });
+                self.patch(&Placed { at, here, stencil, hot: self.start(at), cold, general: cold, table });
                 cold += stencil.cold.len as usize;
             }
         }
         for Slow { at, is_counted } in self.plan.slow() {
             let at = at as usize;
             let top = code.top(at);
-            let stencil = &self.packed.stencils[self.plan.stencils()[at].at()];
+            let chosen = self.plan.stencils()[at];
+            let stencil = &self.packed.stencils[chosen.at()];
             let hot = self.start(at) + if is_counted { counter } else { 0 };
-            self.patch(&Placed { at, here: code.here(at, &top), stencil, hot, cold, table });
-            cold += stencil.cold.len as usize;
+            let (here, general) = (code.here(at, &top), cold + stencil.cold.len as usize);
+            self.patch(&Placed { at, here, stencil, hot, cold, general, table });
+            cold = general;
+            if let Some(stencil) = self.packed.general(chosen) {
+                let after = hot + self.packed.stencils[chosen.at()].hot as usize;
+                cold += self.packed.general_bytes(stencil);
+                self.general(&Placed { at, here, stencil, hot: general, cold, general, table }, after);
+                cold += stencil.cold.len as usize;
+            }
             table += stencil.table.is_some() as usize;
         }
         debug_assert_eq!((cold, table), (self.at.code_end, self.plan.tables.len()));
@@ -289,6 +299,24 @@ impl<M: Backend> Filler<'_, M> {
 
     fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
         *self.bytes[at..].first_chunk_mut().expect("it is within the code") = bytes;
+    }
+
+    /// Copies a whole stencil to where nothing follows, and then a jump to what would follow.
+    fn general(&mut self, placed: &Placed<'_>, after: usize) {
+        let (packed, size) = (self.packed, self.packed.general_bytes(placed.stencil));
+        let room = &mut self.bytes[placed.hot..][..size];
+        M::MACHINE.fill_up(room, 0);
+        // SAFETY: the room is as large as the stencil, and what is written behind it. The stencil belongs to the bytecode's opcode.
+        unsafe { place::<true>(placed.stencil, packed, room.as_mut_ptr(), placed.here) };
+        let (jump, at) = (&packed.stencils[packed.jump.at()], placed.hot + placed.stencil.hot as usize);
+        let end = at + jump.hot as usize;
+        self.bytes[at..end].copy_from_slice(&jump.bytes[..end - at]);
+        M::MACHINE.fill_up(&mut self.bytes[end..placed.hot + size], end - placed.hot);
+        for Patch { at: place, field, base, .. } in jump.patches.of(&packed.patches) {
+            let place = at + *place as usize;
+            field.put(&mut self.bytes[place..], after.wrapping_sub(place + *base as usize) as u64);
+        }
+        self.patch(placed);
     }
 
     /// Copies a cold part, and fills the remaining holes.
@@ -323,7 +351,7 @@ impl<M: Backend> Filler<'_, M> {
 
     /// The numbers to which a stencil's links add theirs.
     #[inline(always)]
-    fn link_bases(&self, &Placed { at, hot, cold, .. }: &Placed<'_>) -> [u64; LinkBase::COUNT] {
+    fn link_bases(&self, &Placed { at, hot, cold, general, .. }: &Placed<'_>) -> [u64; LinkBase::COUNT] {
         let (out, left) = (self.at.epilogue, self.at.epilogue + self.around.frame.left);
         let zero = 0usize.wrapping_sub(self.address);
         let slow_path = self.around.slow_paths.wrapping_add(at as u64);
@@ -332,6 +360,8 @@ impl<M: Backend> Filler<'_, M> {
         for (base, number) in [
             (LinkBase::HotToCold, distance(hot, cold)),
             (LinkBase::ColdToHot, distance(cold, hot)),
+            (LinkBase::HotToGeneral, distance(hot, general)),
+            (LinkBase::ColdToGeneral, distance(cold, general)),
             (LinkBase::HotToOut, distance(hot, out)),
             (LinkBase::ColdToOut, distance(cold, out)),
             (LinkBase::HotToLeft, distance(hot, left)),

@@ -220,10 +220,13 @@ impl<M: Backend> Baseline<M> {
                     continue;
                 }
             };
-            let opcodes = &Self::stock(&self.shelf).opcodes;
+            let Stock { opcodes, packed, .. } = Self::stock(&self.shelf);
+            let missing = opcodes.first(missing, packed);
             let opcode = opcodes.written(missing.opcode);
             let (info, template) = (&B::OPCODES[opcode], machinery.templates[opcode]);
-            if opcodes.knows(opcode) {
+            if opcodes.details[missing.opcode].sort_of.is_some() {
+                self.make_sort(missing, (info, template), B::OPERATORS, machinery)?;
+            } else if opcodes.knows(opcode) {
                 self.make(missing, (info, template), B::OPERATORS, machinery)?;
             } else {
                 // Once the opcode is known, the plan can name the variant that it needs.
@@ -241,19 +244,7 @@ impl<M: Backend> Baseline<M> {
         if let Some(count) = known(self) {
             return Ok(count);
         }
-        let request = StencilRequest {
-            vocab: Vocabulary::BUILTIN,
-            opcode: &count::OPCODES[kind],
-            template: &count::TEMPLATES[kind],
-            cached: 0,
-            is_cached_as_float: false,
-            omits_store: false,
-            keeps_unit: machinery.keeps_unit,
-            case: None,
-            pinned: &[],
-            constants: Constants::Long,
-            functions: machinery.functions.of_process(),
-        };
+        let request = Self::plain_request((&count::OPCODES[kind], &count::TEMPLATES[kind]), machinery);
         let stencil = self.make_stencil(&request, machinery)?;
         let operands = operands(&count::OPCODES[kind], count::OFFSETS[kind]);
         self.shelf().add(|stock| {
@@ -274,33 +265,7 @@ impl<M: Backend> Baseline<M> {
         operators: &'static [azulejo_core::vocab::OpInfo],
         machinery: &mut Machinery<'_, M>,
     ) -> Result<(), Error> {
-        let Missing { opcode, variant, no_store_of } = missing;
-        let reads = Self::stock(&self.shelf).opcodes.details[opcode].reads.iter().enumerate();
-        let cached = reads
-            .filter(|(at, _)| variant >> at & 1 != 0)
-            .fold(0, |cached, (_, read)| cached | 1 << read.operand);
-        let known = Self::stock(&self.shelf).opcodes.known_case(opcode);
-        let known = known.map(|case| (case.first.clone(), case.sort));
-        let case = known.as_ref().map(|(first, sort)| KnownCase { first, sort: *sort });
-        let template = case.and(template.known).unwrap_or_else(|| template.compact());
-        let vocab = Vocabulary { extra: operators };
-        let constants = if variant & WIDE == 0 { Constants::Short } else { Constants::Long };
-        let functions = machinery.functions.of_process();
-        let omits_store = no_store_of.is_some();
-        let (keeps_unit, pinned) = (machinery.keeps_unit, machinery.pinned);
-        let mut request = StencilRequest {
-            vocab,
-            opcode: info,
-            template,
-            cached,
-            is_cached_as_float: variant & FLOAT != 0,
-            omits_store,
-            keeps_unit,
-            case,
-            pinned,
-            constants,
-            functions,
-        };
+        let mut request = self.request(missing, (info, template.compact()), operators, machinery);
         let stencil = match self.make_stencil(&request, machinery) {
             Err(Error::Internal("stencil")) => {
                 request.constants = Constants::Held;
@@ -310,6 +275,92 @@ impl<M: Backend> Baseline<M> {
         };
         self.shelf().add(|stock| stock.set(missing, &stencil));
         Ok(())
+    }
+
+    /// Makes a stencil that knows a case, and was not needed before.
+    #[cold]
+    #[inline(never)]
+    fn make_sort(
+        &mut self,
+        missing: Missing,
+        (info, template): (&OpcodeInfo, &'static Template),
+        operators: &'static [azulejo_core::vocab::OpInfo],
+        machinery: &mut Machinery<'_, M>,
+    ) -> Result<(), Error> {
+        self.make_jump(machinery)?;
+        let stock = Self::stock(&self.shelf);
+        let case = stock.opcodes.known_case(missing.opcode).filter(|_| stock.wants(missing));
+        let case = case.map(|KnownCase { first, sort }| (first.clone(), sort));
+        let mut made = None;
+        if let (Some((first, sort)), Some(template)) = (&case, template.known) {
+            let mut request = self.request(missing, (info, template), operators, machinery);
+            request.case = Some(KnownCase { first, sort: *sort });
+            made = match self.make_stencil(&request, machinery) {
+                Err(Error::Internal("stencil")) => None,
+                result => Some(result?),
+            };
+        }
+        self.shelf().add(|stock| stock.set_sort(missing, made.as_ref()));
+        Ok(())
+    }
+
+    /// Makes the jump that stands behind general stencils.
+    fn make_jump(&mut self, machinery: &mut Machinery<'_, M>) -> Result<(), Error> {
+        if Self::stock(&self.shelf).packed.jump.is_some() {
+            return Ok(());
+        }
+        let request = Self::plain_request((&count::JUMP, &count::TEMPLATE_OF_JUMP), machinery);
+        let stencil = self.make_stencil(&request, machinery)?;
+        let operands = operands(&count::JUMP, &[0]);
+        self.shelf().add(|stock| {
+            if !stock.packed.jump.is_some() {
+                stock.packed.jump = stock.add(&stencil, &operands, TableId::NONE);
+            }
+        });
+        Ok(())
+    }
+
+    /// How a variant of an opcode is made.
+    fn request<'a>(
+        &self,
+        Missing { opcode, variant, no_store_of }: Missing,
+        (info, template): (&'a OpcodeInfo, &'a Template),
+        operators: &'static [azulejo_core::vocab::OpInfo],
+        machinery: &Machinery<'_, M>,
+    ) -> StencilRequest<'a> {
+        let reads = Self::stock(&self.shelf).opcodes.details[opcode].reads.iter().enumerate();
+        let cached = reads
+            .filter(|(at, _)| variant >> at & 1 != 0)
+            .fold(0, |cached, (_, read)| cached | 1 << read.operand);
+        StencilRequest {
+            vocab: Vocabulary { extra: operators },
+            cached,
+            is_cached_as_float: variant & FLOAT != 0,
+            omits_store: no_store_of.is_some(),
+            pinned: machinery.pinned,
+            constants: if variant & WIDE == 0 { Constants::Short } else { Constants::Long },
+            ..Self::plain_request((info, template), machinery)
+        }
+    }
+
+    /// How code is made as a stencil that is not an opcode's.
+    fn plain_request<'a>(
+        (opcode, template): (&'a OpcodeInfo, &'a Template),
+        machinery: &Machinery<'_, M>,
+    ) -> StencilRequest<'a> {
+        StencilRequest {
+            vocab: Vocabulary::BUILTIN,
+            opcode,
+            template,
+            cached: 0,
+            is_cached_as_float: false,
+            omits_store: false,
+            keeps_unit: machinery.keeps_unit,
+            case: None,
+            pinned: &[],
+            constants: Constants::Long,
+            functions: machinery.functions.of_process(),
+        }
     }
 
     fn make_stencil(

@@ -4,7 +4,7 @@ use super::faults::Faulty;
 use super::operand::{LowWord, Operand, spare};
 use crate::field::Field;
 use crate::machine::Machine;
-use crate::stencil::{Distance, Hole, LeadsTo, Part, Stencil};
+use crate::stencil::{COLD_ALIGNMENT, Distance, Hole, LeadsTo, Part, Stencil};
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandKind};
 use azulejo_core::ir::index::index;
 use azulejo_core::ir::stencil::HoleSource;
@@ -30,6 +30,10 @@ pub(super) struct Packed {
     pub(super) links: Vec<Link>,
     pub(super) patches: Vec<Patch>,
     pub(super) tables: Vec<Table>,
+    /// For each stencil that knows a case, the one that knows none and is to stand behind the hot parts.
+    pub(super) generals: Vec<StencilId>,
+    /// The stencil of a jump, which stands behind such a stencil.
+    pub(super) jump: StencilId,
     /// The stencils' accesses that may fault. Code made from the stencils holds it for as long as it lives.
     pub(super) faulty: Arc<Faulty>,
 }
@@ -126,9 +130,11 @@ pub(super) struct Link {
 pub(super) enum LinkBase {
     /// Zero.
     Nothing,
-    /// The distance from one part to the other, to the ways out of the function, and to the address zero.
+    /// The distance from one part to the other, to the stencil that knows no case, to the ways out of the function, and to the address zero.
     HotToCold,
     ColdToHot,
+    HotToGeneral,
+    ColdToGeneral,
     HotToOut,
     ColdToOut,
     HotToLeft,
@@ -186,7 +192,9 @@ impl Packed {
     /// A list with only the empty stencil.
     pub(super) fn of(machine: &'static Machine) -> Packed {
         let (bytes, links, patches, tables, faulty) = Default::default();
-        let mut packed = Packed { machine, stencils: Vec::new(), bytes, links, patches, tables, faulty };
+        let (stencils, generals, jump) = (Vec::new(), Vec::new(), StencilId::NONE);
+        let mut packed =
+            Packed { machine, stencils, bytes, links, patches, tables, generals, jump, faulty };
         packed.add(&Stencil::default(), &[], TableId::NONE);
         packed
     }
@@ -250,7 +258,20 @@ impl Packed {
             table,
             no_store: if stencil.facts.can_omit_store { PackedStencil::UNKNOWN } else { PackedStencil::NONE },
         });
+        self.generals.push(StencilId::NONE);
         StencilId::from(self.stencils.len() - 1)
+    }
+
+    /// The general stencil that stands behind the hot parts for a bytecode with this stencil.
+    pub(super) fn general(&self, stencil: StencilId) -> Option<&PackedStencil> {
+        let general = self.generals[stencil.at()];
+        general.is_some().then(|| &self.stencils[general.at()])
+    }
+
+    /// The size of the general stencil's hot part and of the jump behind it, with room for what copying writes behind that.
+    pub(super) fn general_bytes(&self, general: &PackedStencil) -> usize {
+        let jump = self.stencils[self.jump.at()].hot as usize;
+        (general.hot as usize + jump.max(COPIED + HOLE)).next_multiple_of(COLD_ALIGNMENT)
     }
 
     /// Adds a table and returns its number.
@@ -277,6 +298,7 @@ impl Link {
         let (from_hot, from_cold, add) = match *to {
             LeadsTo::Label(_) => return None,
             LeadsTo::Next => (LinkBase::Nothing, LinkBase::ColdToHot, hot as u64),
+            LeadsTo::General => (LinkBase::HotToGeneral, LinkBase::ColdToGeneral, 0),
             LeadsTo::Out => (LinkBase::HotToOut, LinkBase::ColdToOut, 0),
             LeadsTo::Left => (LinkBase::HotToLeft, LinkBase::ColdToLeft, 0),
             LeadsTo::In(Part::Hot, to) => (LinkBase::Nothing, LinkBase::ColdToHot, to as u64),

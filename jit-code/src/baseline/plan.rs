@@ -15,10 +15,9 @@ use crate::stencil::Stencil;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bits::BitSet;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind, Raw};
-use azulejo_core::ir::sites::Sites;
 use azulejo_core::ir::stencil::HoleSource;
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{CachedValue, FirstCase, KnownCase, Sort, first_reads};
+use azulejo_core::pass::build::{CachedValue, Sort, first_reads};
 use azulejo_core::verify::{Function, Shape};
 use azulejo_core::vocab::Scalar;
 
@@ -35,9 +34,9 @@ pub(super) struct OpcodePlan {
     /// The operands that a variant may find cached.
     reads: [CacheKey; 2],
     /// The value that the opcode leaves cached.
-    carry: CacheKey,
+    pub(super) carry: CacheKey,
     odd: Odd,
-    variants: [Choice; VARIANTS],
+    pub(super) variants: [Choice; VARIANTS],
 }
 
 bitflags::bitflags! {
@@ -61,16 +60,16 @@ const _: () = assert!(size_of::<OpcodePlan>() == 192, "three lines of the cache"
 #[derive(Clone, Debug, Default)]
 pub(super) struct Detail {
     /// Whether the opcode has been met; until then the other fields are empty.
-    is_known: bool,
+    pub(super) is_known: bool,
     pub(super) operands: Vec<Operand>,
     /// The operands that the keys are made of.
     pub(super) reads: Vec<CachedValue>,
     /// The value that all of its stencils hand on, once one is made.
-    carry: Option<CachedValue>,
+    pub(super) carry: Option<CachedValue>,
     /// The constants that may be wide.
-    wides: Vec<Operand>,
+    pub(super) wides: Vec<Operand>,
     /// The constants that are numbers of called functions: they count as wide if the function has no call cell.
-    functions: Vec<Operand>,
+    pub(super) functions: Vec<Operand>,
     /// The jump table, if the opcode has one.
     pub(super) table: TableId,
     /// The sorts of cases that its stencils may know.
@@ -82,23 +81,23 @@ pub(super) struct Detail {
 /// Every opcode of one bytecode; behind them, each sort of cases of each opcode, which is planned as an opcode of its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opcodes {
-    plans: Vec<OpcodePlan>,
+    pub(super) plans: Vec<OpcodePlan>,
     pub(super) details: Vec<Detail>,
 }
 
 /// A stencil, the length of its hot part, and its properties.
 #[derive(Clone, Copy, Debug)]
-struct Choice {
+pub(super) struct Choice {
     /// None if it has not been made yet.
-    stencil: StencilId,
+    pub(super) stencil: StencilId,
     hot: u16,
-    has: Has,
+    pub(super) has: Has,
 }
 
 bitflags::bitflags! {
     /// Properties of a stencil.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    struct Has: u16 {
+    pub(super) struct Has: u16 {
         /// It needs more than copying and its quick holes: its bytecodes go on the list.
         const MORE_TO_DO = 1;
         /// It reads its cached operand from the machine register only.
@@ -217,7 +216,7 @@ impl Opcodes {
             wides: wides(info, &operands),
             functions: Vec::new(),
             table: table.unwrap_or(TableId::NONE),
-            sorts: FirstCase::of(template).map(|first| Sorts::new(first, &operands)),
+            sorts: if table.is_none() { Sorts::of(template, &operands) } else { None },
             sort_of: None,
             operands,
         };
@@ -225,64 +224,9 @@ impl Opcodes {
         self.details[opcode] = detail;
     }
 
-    /// Numbers a sort of an opcode's cases.
-    pub(super) fn learn_sort(&mut self, opcode: usize, sort: Sort) {
-        let number = self.details.len();
-        let detail = &mut self.details[opcode];
-        if !detail.sorts.as_mut().is_some_and(|sorts| sorts.add(sort, number)) {
-            return;
-        }
-        // What its stencils hand on, and which functions they call, is found out for itself.
-        let new = Detail {
-            carry: None,
-            functions: Vec::new(),
-            sorts: None,
-            sort_of: Some((opcode, sort)),
-            ..detail.clone()
-        };
-        self.plans.push(OpcodePlan::new(&new));
-        self.details.push(new);
-    }
-
-    /// The opcode as the program has it, of one that may be a sort.
-    pub(super) fn written(&self, opcode: usize) -> usize {
-        self.details[opcode].sort_of.map_or(opcode, |(of, _)| of)
-    }
-
-    /// The case that stencils of an opcode know.
-    pub(super) fn known_case(&self, opcode: usize) -> Option<KnownCase<'_>> {
-        let (of, sort) = self.details[opcode].sort_of?;
-        let sorts = self.details[of].sorts.as_ref()?;
-        Some(KnownCase { first: &sorts.first, sort })
-    }
-
-    /// The opcode that a bytecode is planned as, by the first case of its site.
-    ///
-    /// # Safety
-    ///
-    /// `here` must refer to a bytecode of the opcode.
-    unsafe fn by_case(&self, opcode: usize, here: Here<'_>, sites: Option<&Sites>) -> sort::Choice {
-        match (&self.details[opcode].sorts, sites) {
-            // SAFETY: the caller guarantees it.
-            (Some(sorts), Some(sites)) => unsafe { sorts.choose(opcode, here, sites) },
-            _ => sort::Choice::As(opcode),
-        }
-    }
-
     /// Whether there is a stencil for a variant.
     pub(super) fn has(&self, Missing { opcode, variant, .. }: Missing) -> bool {
         self.plans[opcode].variants[variant].stencil.is_some()
-    }
-
-    /// Names the no-store variant that a stencil of an opcode lacks.
-    fn no_store(&self, of: StencilId, opcode: usize) -> Missing {
-        let sorts = self.details[opcode].sorts.iter().flat_map(Sorts::numbers);
-        let found = core::iter::once(opcode).chain(sorts).find_map(|opcode| {
-            let variants = &self.plans[opcode].variants;
-            Some((opcode, variants.iter().position(|choice| choice.stencil == of)?))
-        });
-        let (opcode, variant) = found.expect("it was chosen for this opcode");
-        Missing { opcode, variant, no_store_of: Some(of) }
     }
 
     /// Records a stencil that was made, and its number.
@@ -340,7 +284,7 @@ impl OpcodePlan {
     };
 
     /// The plan of an opcode that has no stencils yet.
-    fn new(detail: &Detail) -> OpcodePlan {
+    pub(super) fn new(detail: &Detail) -> OpcodePlan {
         let Detail { operands, reads, wides, .. } = detail;
         let spare = spare(operands);
         let word = spare.unwrap_or(LowWord::FIRST);
@@ -583,6 +527,9 @@ impl Plan {
             let at = (self.slow[at] & !COUNTED) as usize;
             let stencil = &packed.stencils[self.stencils[at].at()];
             self.cold += stencil.cold.len as usize;
+            if let Some(general) = packed.general(self.stencils[at]) {
+                self.cold += packed.general_bytes(general) + general.cold.len as usize;
+            }
             if stencil.table.is_some() {
                 let top =
                     function.shape.depths.get(at).map_or(0, |depth| function.registers.wrapping_add(*depth));

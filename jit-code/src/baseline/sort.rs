@@ -1,11 +1,19 @@
-//! Which stencils of an opcode know the first case of a site: one for each sort of case.
+//! Which stencils of an opcode know a case of a site: one for each sort of case.
 //!
 //! In: a bytecode whose opcode has a site. Out: the [`Sort`] of the case that a stencil of it may know. Sorts are numbered behind the
 //! opcodes as they are met, and from there on each is an opcode of its own, with variants like any other.
+//!
+//! A stencil that knows a case has little more than the code for that case. For all else it leads to the *general* stencil of the same
+//! variant, which stands behind the hot parts, and starts the bytecode over. So both read and hand on the same cached values.
 
 use super::operand::{Here, Operand};
+use super::pack::{Packed, PackedStencil, StencilId, TableId};
+use super::plan::{Detail, Has, Missing, OpcodePlan, Opcodes};
+use super::stock::Stock;
+use crate::stencil::Stencil;
 use azulejo_core::ir::sites::Sites;
-use azulejo_core::pass::build::{CaseField, FirstCase, MARKS, Sort};
+use azulejo_core::ir::template::Template;
+use azulejo_core::pass::build::{CaseField, FirstCase, KnownCase, MARKS, Sort};
 
 /// The most sorts of one opcode. A bytecode with a case of yet another has a stencil that knows none.
 const MOST_SORTS: usize = 8;
@@ -30,8 +38,10 @@ pub(super) enum Choice {
 }
 
 impl Sorts {
-    pub(super) fn new(first: FirstCase, operands: &[Operand]) -> Sorts {
-        Sorts { site: operands[first.operand as usize], first, known: Vec::new() }
+    /// None of an opcode whose template looks at no case.
+    pub(super) fn of(template: &Template, operands: &[Operand]) -> Option<Sorts> {
+        let first = FirstCase::of(template)?;
+        Some(Sorts { site: operands[first.operand as usize], first, known: Vec::new() })
     }
 
     /// Adds a sort, unless it is known.
@@ -78,5 +88,117 @@ impl Sorts {
             None if self.known.len() == MOST_SORTS => Choice::As(opcode),
             None => Choice::New(sort),
         }
+    }
+}
+
+impl Opcodes {
+    /// Numbers a sort of an opcode's cases.
+    pub(super) fn learn_sort(&mut self, opcode: usize, sort: Sort) {
+        let number = self.details.len();
+        let detail = &mut self.details[opcode];
+        if !detail.sorts.as_mut().is_some_and(|sorts| sorts.add(sort, number)) {
+            return;
+        }
+        let new = Detail { sorts: None, sort_of: Some((opcode, sort)), ..detail.clone() };
+        self.plans.push(OpcodePlan::new(&new));
+        self.details.push(new);
+    }
+
+    /// The opcode as the program has it, of one that may be a sort.
+    pub(super) fn written(&self, opcode: usize) -> usize {
+        self.details[opcode].sort_of.map_or(opcode, |(of, _)| of)
+    }
+
+    /// The case that stencils of an opcode know.
+    pub(super) fn known_case(&self, opcode: usize) -> Option<KnownCase<'_>> {
+        let (of, sort) = self.details[opcode].sort_of?;
+        let sorts = self.details[of].sorts.as_ref()?;
+        Some(KnownCase { first: &sorts.first, sort })
+    }
+
+    /// The opcode that a bytecode is planned as, by the first case of its site.
+    ///
+    /// # Safety
+    ///
+    /// `here` must refer to a bytecode of the opcode.
+    pub(super) unsafe fn by_case(&self, opcode: usize, here: Here<'_>, sites: Option<&Sites>) -> Choice {
+        match (&self.details[opcode].sorts, sites) {
+            // SAFETY: the caller guarantees it.
+            (Some(sorts), Some(sites)) => unsafe { sorts.choose(opcode, here, sites) },
+            _ => Choice::As(opcode),
+        }
+    }
+
+    /// Names the no-store variant that a stencil of an opcode lacks.
+    pub(super) fn no_store(&self, of: StencilId, opcode: usize) -> Missing {
+        let sorts = self.details[opcode].sorts.iter().flat_map(Sorts::numbers);
+        let found = core::iter::once(opcode).chain(sorts).find_map(|opcode| {
+            let variants = &self.plans[opcode].variants;
+            Some((opcode, variants.iter().position(|choice| choice.stencil == of)?))
+        });
+        let (opcode, variant) = found.expect("it was chosen for this opcode");
+        Missing { opcode, variant, no_store_of: Some(of) }
+    }
+    /// The stencil that has to be made before a missing one: a stencil that knows a case leads to a general one.
+    pub(super) fn first(&self, missing: Missing, packed: &Packed) -> Missing {
+        let Some((of, _)) = self.details[missing.opcode].sort_of else { return missing };
+        let general = Missing { opcode: of, ..missing };
+        match missing.no_store_of {
+            None if !self.has(general) => general,
+            Some(stencil) if packed.no_store_of_general(stencil) == PackedStencil::UNKNOWN => {
+                Missing { no_store_of: Some(packed.generals[stencil.at()]), ..general }
+            }
+            _ => missing,
+        }
+    }
+}
+
+impl Packed {
+    /// The no-store variant of the general stencil to which one leads.
+    fn no_store_of_general(&self, stencil: StencilId) -> StencilId {
+        self.stencils[self.generals[stencil.at()].at()].no_store
+    }
+}
+
+impl Stock {
+    /// Whether there is a use for a missing stencil that knows a case.
+    pub(super) fn wants(&self, missing: Missing) -> bool {
+        missing.no_store_of.is_none_or(|of| self.packed.no_store_of_general(of) != PackedStencil::NONE)
+    }
+
+    /// Adds a stencil that knows a case, if it could be made, and agrees with the general one in what it hands on. Otherwise its bytecodes
+    /// get the general one.
+    pub(super) fn set_sort(&mut self, missing: Missing, stencil: Option<&Stencil>) {
+        if self.has(missing) {
+            return;
+        }
+        let Missing { opcode, variant, no_store_of } = missing;
+        let of = self.opcodes.written(opcode);
+        let carry = self.opcodes.details[of].carry;
+        let fitting = stencil.filter(|stencil| stencil.facts.cached == carry && self.wants(missing));
+        let operands = self.opcodes.details[of].operands.clone();
+        if let Some(of) = no_store_of {
+            let number = fitting.map(|stencil| self.add(stencil, &operands, TableId::NONE));
+            if let Some(number) = number {
+                self.packed.generals[number.at()] = self.packed.no_store_of_general(of);
+            }
+            self.packed.stencils[of.at()].no_store = number.unwrap_or(PackedStencil::NONE);
+            return;
+        }
+        let general = self.opcodes.plans[of].variants[variant];
+        let choice = match fitting {
+            None => general,
+            Some(stencil) => {
+                let number = self.add(stencil, &operands, TableId::NONE);
+                self.packed.generals[number.at()] = general.stencil;
+                self.opcodes.set(missing, stencil, number, &self.packed);
+                let mut choice = self.opcodes.plans[opcode].variants[variant];
+                choice.has |= general.has.difference(Has::TAKES_CACHED);
+                choice.has &= general.has.union(Has::TAKES_CACHED.complement());
+                choice
+            }
+        };
+        self.opcodes.plans[opcode].variants[variant] = choice;
+        self.opcodes.plans[opcode].carry = self.opcodes.plans[of].carry;
     }
 }

@@ -161,7 +161,7 @@ impl Stock {
     }
 
     /// Whether the stock has this stencil by now.
-    fn has(&self, missing: Missing) -> bool {
+    pub(super) fn has(&self, missing: Missing) -> bool {
         match missing.no_store_of {
             Some(of) => self.packed.stencils[of.at()].no_store != PackedStencil::UNKNOWN,
             None => self.opcodes.has(missing),

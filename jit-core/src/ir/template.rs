@@ -169,6 +169,9 @@ pub enum Step {
         /// The value's type.
         ty: Type,
     },
+    /// The case that code knows is not the one at hand. From here, and from the start of the slow path, the code may go on in code of the
+    /// same bytecode that knows no case, from the start, as long as it has not written anything.
+    General,
     /// Shows the frame: the call that follows may see it, and write VM registers. Where no template passes [`Frames`](Self::Frames) to a
     /// function, nobody looks.
     Show {

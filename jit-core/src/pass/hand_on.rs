@@ -5,6 +5,7 @@
 //! alone, and not on how a variant of the stencil finds its operands: so what is loaded or handed on itself does not count. Cost: linear in
 //! the blocks.
 
+use super::build::NEXT;
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
@@ -12,7 +13,8 @@ use crate::vocab::{Op, Sig, Type};
 /// Makes the value a float, if it is an integer of 64 bits that serves better as one. Returns whether it is.
 pub(super) fn hand_on(graph: &mut Graph) -> bool {
     let ends = (0..graph.blocks.len()).map(|at| graph.block(Block::from(at)).end);
-    let mut ends = ends.filter(|end| end.is_some() && graph.node(*end).op == Op::CONTINUE_WITH);
+    let is_next = |end: Node| graph.node(end).op == Op::CONTINUE_WITH && graph.node(end).imm == NEXT as u64;
+    let mut ends = ends.filter(|end| end.is_some() && is_next(*end));
     let Some(end) = ends.next() else { return false };
     let value = graph.inputs(end)[2];
     let is_param = graph.node(value).op == Op::PARAM;

@@ -134,7 +134,7 @@ impl<'a> Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    fn step(&mut self, step: Step) {
+    pub(super) fn step(&mut self, step: Step) {
         if self.open {
             self.steps.push(step);
         }

@@ -159,6 +159,7 @@ impl Lowering<'_> {
         let knows = self.known_site == Some(cached.site);
         if knows {
             self.case(cached, CaseAt::Known, &mut arm);
+            self.step(Step::General);
         }
         let one_by_one = match (self.is_compact, knows) {
             (true, true) if capacity > 1 => 0,

@@ -169,6 +169,8 @@ pub enum Step {
     SiteValue { operand: usize, offset: SiteOffset, ty: Type, learns_slowly: bool },
     /// A field of the case that is known of a site.
     KnownCase { operand: usize, offset: SiteOffset, ty: Type },
+    /// Code that knows a case may go on in code that knows none.
+    General,
     /// A call.
     Call {
         callee: StepCallee,

@@ -142,7 +142,7 @@ fn check(template: &Template, n_operands: usize) {
                 names(operand);
                 uses(&[*value]);
             }
-            Step::Slow | Step::Show { .. } => {}
+            Step::Slow | Step::General | Step::Show { .. } => {}
             Step::Frames => yielded = 1,
             Step::Block { params, .. } => yielded = params.len() as u16,
             Step::Jump { block, args } => {

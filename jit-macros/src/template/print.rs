@@ -220,6 +220,7 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
             quote!(Block { block: #block, params: &[#(#params),*], cold: #cold })
         }
         Step::Slow => quote!(Slow),
+        Step::General => quote!(General),
         Step::Show { call } => {
             let call = number(*call);
             quote!(Show { call: #call })

@@ -56,15 +56,17 @@ pub(super) struct HoleOperands<'a> {
     /// the store writes the slot only then.
     pub(super) unstored: Option<(u8, Node)>,
     /// The blocks that end in `continue`, by exit.
-    exits: [Block; 1 + MAX_OPERANDS],
+    exits: [Block; GENERAL + 1],
     /// The labels of the template's switch.
     table: Option<&'static [u8]>,
 }
 
 const CONTEXT: usize = 0;
 const FRAME: usize = 1;
-/// The exit to the next bytecode. The other exits are those to labels.
-const NEXT: usize = 0;
+/// The exit to the next bytecode. The other exits are those to labels, and the last one.
+pub const NEXT: usize = 0;
+/// The exit to the stencil of the same bytecode that knows no case.
+pub const GENERAL: usize = 1 + MAX_OPERANDS;
 
 impl Operands for HoleOperands<'_> {
     /// The registers of a run are unknown.
@@ -272,7 +274,19 @@ impl Operands for HoleOperands<'_> {
         match *run {}
     }
 
+    fn general(&mut self, cursor: &mut Cursor<'_>) {
+        // What was written is not to be written again.
+        if self.request.case.is_some() && self.is_cached {
+            let to = self.exit_block(cursor, GENERAL);
+            cursor.jump(to);
+        }
+    }
+
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
+        self.general(cursor);
+        if !cursor.is_reached() {
+            return;
+        }
         let entry = self.hole(cursor, HoleSource::SlowPath, Range::Any);
         let one = cursor.constant(Type::I8, 1);
         cursor.store(entry, one);
@@ -383,7 +397,7 @@ impl<'a> HoleOperands<'a> {
             last: None,
             last_in: vec![Vec::new(); request.template.blocks as usize],
             unstored: None,
-            exits: [Block::NONE; 1 + MAX_OPERANDS],
+            exits: [Block::NONE; GENERAL + 1],
             table: None,
         }
     }
@@ -418,7 +432,10 @@ impl<'a> HoleOperands<'a> {
         for exit in 0..self.exits.len() {
             if self.exits[exit].is_some() {
                 cursor.block = self.exits[exit];
-                self.continue_at(cursor, exit, None);
+                // It finds cached what this one has found cached.
+                let is_handed_on = exit == GENERAL && self.request.cached != 0;
+                self.is_inexpressible |= is_handed_on && !self.cached.is_some();
+                self.continue_at(cursor, exit, is_handed_on.then_some(self.cached).filter(|it| it.is_some()));
             }
         }
     }

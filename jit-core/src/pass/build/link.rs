@@ -45,6 +45,8 @@ pub(super) trait Operands {
     fn known_case(&mut self, _: &mut Cursor<'_>, _: u8, _: CaseField) -> Node {
         unreachable!("only stencils are made of the variants that know a case")
     }
+    /// The case that is known is not the one at hand. May end the block.
+    fn general(&mut self, _: &mut Cursor<'_>) {}
     /// An operator. The implementation decides how a function gets its context, its frame and its unit.
     fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node;
     /// An operator whose constant is an operand.
@@ -266,6 +268,7 @@ impl<O: Operands> Linker<'_, O> {
                 operands.known_case(cursor, operand, CaseField { offset, ty })
             }
             Step::Slow => return operands.slow(cursor),
+            Step::General => return operands.general(cursor),
             Step::Show { call } => return self.show(call),
             Step::Frames => operands.newest(cursor),
             Step::Write { operand, value } => {
@@ -316,6 +319,7 @@ impl<O: Operands> Linker<'_, O> {
             | Step::Invoke { .. }
             | Step::Caught { .. }
             | Step::Slow
+            | Step::General
             | Step::Show { .. }
             | Step::Frames
             | Step::Block { .. } => unreachable!("it does not end a block"),
