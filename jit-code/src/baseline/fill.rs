@@ -387,7 +387,9 @@ impl<M: Backend> Filler<'_, M> {
             HoleSource::Count(_) => operand >> 32,
             HoleSource::Last(_) => (operand >> 32).wrapping_sub(1),
             // SAFETY: the plan chose this stencil for a site with a case, which has the field.
-            HoleSource::Case(_, offset, bytes) => unsafe { azulejo_core::ir::sites::Sites::read(operand, offset, bytes) },
+            HoleSource::Case(_, offset, bytes) => unsafe {
+                azulejo_core::ir::sites::Sites::read(operand, offset, bytes)
+            },
             // The plan chose a wide variant where there is no cell.
             HoleSource::Cell(_) => self.around.functions.cells[operand as usize],
             HoleSource::Functions => self.around.functions.table,

@@ -193,8 +193,7 @@ impl Packed {
     pub(super) fn of(machine: &'static Machine) -> Packed {
         let (bytes, links, patches, tables, faulty) = Default::default();
         let (stencils, generals, jump) = (Vec::new(), Vec::new(), StencilId::NONE);
-        let mut packed =
-            Packed { machine, stencils, bytes, links, patches, tables, generals, jump, faulty };
+        let mut packed = Packed { machine, stencils, bytes, links, patches, tables, generals, jump, faulty };
         packed.add(&Stencil::default(), &[], TableId::NONE);
         packed
     }

@@ -7,8 +7,8 @@
 use super::cases::CaseField;
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget};
-use super::loops::keepers;
 use super::link::{LocalBlock, Operands, SitePlace};
+use super::loops::keepers;
 use super::show::ShowNodes;
 use super::stencil::{CachedValue, Constants, StencilRequest, cached_type};
 use super::{SLOT_BYTES, WORD};

@@ -48,7 +48,7 @@ impl TemplateUses {
     }
 
     fn of(&self, source: &FunctionSource<'_>, opcode: usize) -> &OperandUse {
-        self.0[opcode].get_or_init(|| OperandUse::of(source.templates[opcode]))
+        self.0[opcode].get_or_init(|| OperandUse::of(source.templates[opcode].compact()))
     }
 }
 
