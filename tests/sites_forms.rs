@@ -245,7 +245,7 @@ impl Known {
 fn compare(code: &[Op], mut expected: impl FnMut(&mut Known, u8, u16) -> i64) {
     let inputs: Vec<(u8, u16)> =
         [0u8, 1, 1, 2, 3, 0, 4, 2, 5, 1, 3].iter().map(|tag| (*tag, *tag as u16 % 3)).collect();
-    for way in 0..5 {
+    for way in 0..6 {
         if way > 0 && azulejo::can_compile().is_err() {
             return;
         }
@@ -267,9 +267,11 @@ fn compare(code: &[Op], mut expected: impl FnMut(&mut Known, u8, u16) -> i64) {
                 let expected = expected(&mut known, tag, key);
                 assert_eq!(result, Ok(expected), "{code:?} of {tag} {key}, round {round} of {way}");
             }
-            if (way, round) == (3, 0) {
-                // Now that the sites have learned something.
-                engine.compile_in(function, Tier::Optimizer).expect("it is compiled");
+            // Now that the sites have learned something.
+            match (way, round) {
+                (3, 0) => engine.compile_in(function, Tier::Optimizer).expect("it is compiled"),
+                (5, 0) => engine.compile_in(function, Tier::Baseline).expect("it is compiled"),
+                _ => {}
             }
         }
         assert!(way != 4 || engine.tier(function) == Tier::Optimizer);

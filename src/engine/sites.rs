@@ -1,7 +1,6 @@
 //! Forgetting what sites have learned.
 //!
-//! In: a condition that says which cases are still true. Out: sites without the others, and no code of the optimizer that was made with
-//! one of them.
+//! In: a condition that says which cases are still true. Out: sites without the others, and no code that was made with one of them.
 
 use super::Engine;
 use super::function::Function;
@@ -11,7 +10,7 @@ use azulejo_core::ir::sites::Sites;
 
 impl<B: Bytecode> Engine<B> {
     /// Removes the cases of this type, from the sites of all functions, for which a function returns false: those of an object that
-    /// has died, or of a shape that has changed. What the optimizer has made of those functions is discarded. Calls that are
+    /// has died, or of a shape that has changed. Code in which there may be such cases is discarded. Calls that are
     /// running such code go on in it until they leave it, with the cases that there were.
     ///
     /// ```
@@ -53,7 +52,7 @@ impl<B: Bytecode> Engine<B> {
         self.update_sites(Sites::clear);
     }
 
-    /// Changes the sites of each function, and discards the optimizer's code of those for which `change` returns true.
+    /// Changes the sites of each function, and discards the code with cases of those for which `change` returns true.
     fn update_sites(&self, mut change: impl FnMut(&Sites) -> bool) {
         if B::SITES.is_empty() {
             return;
@@ -68,7 +67,8 @@ impl<B: Bytecode> Engine<B> {
             let knew_cases = function.code.knows_cases();
             // Cases may have been removed when `change` panics.
             let mut change_of_code = ChangeOfCode { engine: self, function: &function, is_needed: true };
-            change_of_code.is_needed = change(&body.sites);
+            // Code may know of cases that a function has taken out by itself.
+            change_of_code.is_needed = change(&body.sites) | body.sites.take_forgotten();
             drop(change_of_code);
             if knew_cases && !function.code.has_baseline() {
                 // It stays in its tier, with what its sites know now.

@@ -4,8 +4,8 @@
 //! operands. A site holds up to a fixed number of *cases*, plain structs that a program fills in while it runs: the shape that an
 //! object had, and where its field was. Templates read cases; native functions add and remove them through [`Cases`].
 //!
-//! The optimizer reads a [`SiteSnapshot`], in which cases are constants. So a case that compiled code has seen must remain true,
-//! or the code must be discarded.
+//! The optimizer reads a [`SiteSnapshot`], in which cases are constants, and baseline code has the first case of a site in it. So a case that
+//! compiled code has seen must remain true, or the code must be discarded.
 //!
 //! **Invariant:** only the thread that runs the function touches the cases. Snapshots are made on that thread.
 
@@ -112,6 +112,8 @@ struct Header {
     /// How many there may be: as many as there is room for, or as many as there were when the site was closed.
     limit: Cell<u32>,
     capacity: u32,
+    /// Whether cases were taken out, of which compiled code may know.
+    has_forgotten: Cell<bool>,
     /// Where it is noted that the bytecode's slow path has run; null if the bytecode has no slow path.
     slow_path: *const AtomicU8,
 }
@@ -333,7 +335,7 @@ impl<'a, T: Copy> Cases<'a, T> {
     /// Puts a case in place of the one at a position; does nothing if there is none. The slow path counts as before: this is for a
     /// site that is full, and whose cases are others by now.
     ///
-    /// Code of the optimizer does not notice, as with [`retain`](Self::retain).
+    /// Compiled code does not notice, as with [`retain`](Self::retain).
     ///
     /// ```
     /// # use azulejo_core::ir::bytecode as azulejo;
@@ -352,12 +354,13 @@ impl<'a, T: Copy> Cases<'a, T> {
         if at < self.len() {
             // SAFETY: so many cases are there.
             unsafe { (*self.first.add(at)).set(case) };
+            self.header.has_forgotten.set(true);
         }
     }
 
     /// Keeps the cases for which a function returns true, in their order. Returns whether any was removed.
     ///
-    /// Code of the optimizer does not notice. So this is for cases that are not wanted any more; where one is not true any more, the engine
+    /// Compiled code does not notice. So this is for cases that are not wanted any more; where one is not true any more, the engine
     /// has to discard code as well, and does so if it is asked to retain cases.
     ///
     /// ```
@@ -388,6 +391,7 @@ impl<'a, T: Copy> Cases<'a, T> {
         self.header.count.set(kept as u32);
         if kept != before {
             self.header.limit.set(self.header.capacity);
+            self.header.has_forgotten.set(true);
         }
         kept != before
     }
@@ -458,7 +462,8 @@ impl Sites {
         let sites = Sites { memory, list };
         for ((info, slow_path), address) in core::iter::zip(all, sites.addresses()) {
             let capacity = info.capacity;
-            let header = Header { count: Cell::new(0), limit: Cell::new(capacity), capacity, slow_path };
+            let (count, limit, has_forgotten) = (Cell::new(0), Cell::new(capacity), Cell::new(false));
+            let header = Header { count, limit, capacity, has_forgotten, slow_path };
             // SAFETY: there is room for the header, and nothing refers to it yet.
             unsafe {
                 core::ptr::with_exposed_provenance_mut::<Header>(address).write(header);
@@ -529,6 +534,15 @@ impl Sites {
             header.limit.set(header.capacity);
         }
         had_some
+    }
+
+    /// Whether cases have been taken out since this was asked last.
+    pub fn take_forgotten(&self) -> bool {
+        self.addresses().fold(false, |forgotten, address| {
+            // SAFETY: a site starts with a header.
+            let header = unsafe { &*core::ptr::with_exposed_provenance::<Header>(address) };
+            forgotten | header.has_forgotten.replace(false)
+        })
     }
 
     /// The sites as they are now; `None` if there are none. Only for the thread that runs the function.
