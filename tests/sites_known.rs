@@ -79,16 +79,16 @@ enum Op {
 template! {
     macro ^table () (addr (tc) (&offset_of Vm, table))
     macro ^is (,sort) (eq (case sort) ,sort)
-    macro ^found () (if (^is &FACTOR) (ftou_sat (mul (case factor) (utof $key f64)) u64)
-        (if (^is &OFFSET) (add $key (ucast (case offset) u64)) (ucast (case sort) u64)))
+    macro ^found (,key) (if (^is &FACTOR) (ftou_sat (mul (case factor) (utof ,key f64)) u64)
+        (if (^is &OFFSET) (add ,key (ucast (case offset) u64)) (ucast (case sort) u64)))
 
-    Op::Worth => (cached $cache Worth (eq $key (case key)) (^found)
+    Op::Worth => (cached $cache Worth (eq $key (case key)) (^found $key)
         (slow worth (arglist (carg (tc) ptr) (carg $key u64) (carg $cache ptr)) u64))
-    Op::Written! => unsafe (dov
+    Op::Written! => unsafe (letv: (($key $key)) (dov
         (set $last (add $key 1))
         (store (^table) (add (load (^table) u64) 1) u64)
-        (cachedv $cache Worth (eq $key (case key)) (set $dst (^found))
-            (set $dst (call throws worth (arglist (carg (tc) ptr) (carg $key u64) (carg $cache ptr)) u64))))
+        (cachedv $cache Worth (eq $key (case key)) (set $dst (^found $key))
+            (set $dst (call throws worth (arglist (carg (tc) ptr) (carg $key u64) (carg $cache ptr)) u64)))))
     Op::At => unsafe (cached $cache Worth (eq $key (case key))
         (load (add (^table) (ucast (case offset) u64)) u64)
         (slow at (arglist (carg (tc) ptr) (carg $key u64) (carg $cache ptr)) u64))
@@ -222,7 +222,7 @@ fn what_was_written_is_not_written_again() {
     let mut vm = Vm::default();
     for (n, key) in [1u64, 1, 1, 1, 1, 2, 1, 2, 1].into_iter().enumerate() {
         // The register that is written first is the key's.
-        let expected = worth_of(key + 1) + key + 1;
+        let expected = worth_of(key) + key + 1;
         assert_eq!(engine.call(function, &mut vm, (0u64, key)), Ok(expected));
         assert_eq!(vm.table[0], n as u64 + 1);
     }

@@ -10,7 +10,7 @@
 use super::cached::{CacheKey, CachedNumber, NEVER, UNKNOWN};
 use super::operand::{Here, LowWord, Operand, operands, spare, use_stack};
 use super::pack::{self, Packed, PackedStencil, StencilId, Table, TableId};
-use super::sort::{self, Sorts};
+use super::sort::{PlannedAs, Sorts};
 use crate::stencil::Stencil;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bits::BitSet;
@@ -466,8 +466,8 @@ impl Plan {
                     false => (plan.compare::<STACK>(here, held), plan.carry.of::<STACK>(here)),
                     true => {
                         match opcodes.by_case(opcode, here, *sites) {
-                            sort::Choice::As(number) => opcode = number,
-                            sort::Choice::New(sort) => {
+                            PlannedAs::Opcode(number) => opcode = number,
+                            PlannedAs::New(sort) => {
                                 missing = Some(Unknown::Sort(opcode, sort));
                                 break;
                             }

@@ -30,9 +30,9 @@ pub(super) struct Sorts {
 }
 
 /// How a bytecode is planned.
-pub(super) enum Choice {
+pub(super) enum PlannedAs {
     /// As this opcode, which is its own or that of a sort.
-    As(usize),
+    Opcode(usize),
     /// As one of a sort that was not met before.
     New(Sort),
 }
@@ -68,25 +68,25 @@ impl Sorts {
     ///
     /// `here` must refer to a bytecode of the opcode.
     #[cold]
-    pub(super) unsafe fn choose(&self, opcode: usize, here: Here<'_>, sites: &Sites) -> Choice {
+    pub(super) unsafe fn choose(&self, opcode: usize, here: Here<'_>, sites: &Sites) -> PlannedAs {
         // SAFETY: the caller guarantees it.
         let site = unsafe { self.site.read(here) };
         if sites.len_at(site) == 0 {
-            return Choice::As(opcode);
+            return PlannedAs::Opcode(opcode);
         }
         // SAFETY: there is a first case, and these are fields of it.
         let read = |field: &CaseField| unsafe { Sites::read(site, field.offset, field.ty.bytes() as u8) };
         // Such a field is in an instruction that takes it for a number with a sign, and one that does not.
         let fits = |field: &CaseField| field.ty.bits() == 64 || i32::try_from(read(field)).is_ok();
         if !self.first.others.iter().all(fits) {
-            return Choice::As(opcode);
+            return PlannedAs::Opcode(opcode);
         }
         let mut sort = [0; MARKS];
         core::iter::zip(&mut sort, &self.first.marks).for_each(|(mark, field)| *mark = read(field));
         match self.find(sort) {
-            Some(number) => Choice::As(number),
-            None if self.known.len() == MOST_SORTS => Choice::As(opcode),
-            None => Choice::New(sort),
+            Some(number) => PlannedAs::Opcode(number),
+            None if self.known.len() == MOST_SORTS => PlannedAs::Opcode(opcode),
+            None => PlannedAs::New(sort),
         }
     }
 }
@@ -121,11 +121,11 @@ impl Opcodes {
     /// # Safety
     ///
     /// `here` must refer to a bytecode of the opcode.
-    pub(super) unsafe fn by_case(&self, opcode: usize, here: Here<'_>, sites: Option<&Sites>) -> Choice {
+    pub(super) unsafe fn by_case(&self, opcode: usize, here: Here<'_>, sites: Option<&Sites>) -> PlannedAs {
         match (&self.details[opcode].sorts, sites) {
             // SAFETY: the caller guarantees it.
             (Some(sorts), Some(sites)) => unsafe { sorts.choose(opcode, here, sites) },
-            _ => Choice::As(opcode),
+            _ => PlannedAs::Opcode(opcode),
         }
     }
 

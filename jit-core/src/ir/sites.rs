@@ -478,6 +478,11 @@ impl Sites {
         self.list.iter().map(move |(word, _)| start + *word as usize * size_of::<u64>())
     }
 
+    fn headers(&self) -> impl Iterator<Item = &Header> {
+        // SAFETY: a site starts with a header.
+        self.addresses().map(|address| unsafe { &*core::ptr::with_exposed_provenance(address) })
+    }
+
     /// The site at an address, with its cases, as text; `None` if it has no cases. Only for the thread that runs the function.
     pub fn describe(&self, address: u64) -> Option<String> {
         let word = (address as usize).checked_sub(self.memory.as_ptr().addr())? / size_of::<u64>();
@@ -527,9 +532,7 @@ impl Sites {
     /// Removes all cases of all sites, and opens those that are closed. Returns whether that changes anything.
     pub fn clear(&self) -> bool {
         let mut had_some = false;
-        for address in self.addresses() {
-            // SAFETY: a site starts with a header.
-            let header = unsafe { &*core::ptr::with_exposed_provenance::<Header>(address) };
+        for header in self.headers() {
             had_some |= header.count.replace(0) != 0 || header.limit.get() == 0;
             header.limit.set(header.capacity);
         }
@@ -538,11 +541,7 @@ impl Sites {
 
     /// Whether cases have been taken out since this was asked last.
     pub fn take_forgotten(&self) -> bool {
-        self.addresses().fold(false, |forgotten, address| {
-            // SAFETY: a site starts with a header.
-            let header = unsafe { &*core::ptr::with_exposed_provenance::<Header>(address) };
-            forgotten | header.has_forgotten.replace(false)
-        })
+        self.headers().fold(false, |forgotten, header| forgotten | header.has_forgotten.replace(false))
     }
 
     /// The sites as they are now; `None` if there are none. Only for the thread that runs the function.
@@ -554,13 +553,6 @@ impl Sites {
     }
 }
 
-/// The sites of a function at one moment.
-#[derive(Clone, Debug)]
-pub struct SiteSnapshot {
-    address: u64,
-    words: Vec<MaybeUninit<u64>>,
-}
-
 impl SiteSnapshot {
     /// Whether there was no room for another case in the site at an address, or it was closed.
     pub fn is_full(&self, site: u64) -> bool {
@@ -569,36 +561,11 @@ impl SiteSnapshot {
             [COUNT_OFFSET, LIMIT_OFFSET].map(|offset| unsafe { self.read(site + offset as u64, 4) });
         count.is_some() && count == limit
     }
-
-    /// The value of this many bytes at an address; `None` if that is in no site.
-    ///
-    /// # Safety
-    ///
-    /// If it is in a site, it must be one of the numbers in the header or in a field of a case, and not in padding.
-    pub unsafe fn read(&self, address: u64, bytes: u32) -> Option<u64> {
-        let at = usize::try_from(address.checked_sub(self.address)?).ok()?;
-        let end = at.checked_add(bytes as usize)?;
-        if end > size_of_val(&*self.words) || bytes as usize > size_of::<u64>() {
-            return None;
-        }
-        let from = self.words.as_ptr().cast::<u8>().wrapping_add(at);
-        // SAFETY: the bytes are in the list, and have values.
-        Some(unsafe { zero_extended(from, bytes as usize) })
-    }
 }
 
-/// The value of up to eight bytes.
-///
-/// # Safety
-///
-/// The bytes must have values, and nobody may change them meanwhile.
-unsafe fn zero_extended(from: *const u8, bytes: usize) -> u64 {
-    let mut value = [0; size_of::<u64>()];
-    let before = if cfg!(target_endian = "big") { value.len() - bytes } else { 0 };
-    // SAFETY: the caller guarantees it.
-    unsafe { from.copy_to_nonoverlapping(value[before..].as_mut_ptr(), bytes) };
-    u64::from_ne_bytes(value)
-}
-
+mod snapshot;
 #[cfg(test)]
 mod tests;
+
+pub use snapshot::SiteSnapshot;
+use snapshot::zero_extended;

@@ -155,7 +155,7 @@ impl Checker<'_> {
 impl Lowering<'_> {
     /// Emits what is done for each case of a site in turn, and what otherwise. `arm` emits it, and what follows.
     pub(super) fn each_case(&mut self, cached: &Cached, mut arm: impl FnMut(&mut Self, &Typed)) {
-        let (none, capacity) = (self.block(), self.operands[cached.site].capacity as u16);
+        let (none, capacity) = (self.block(), self.operands[cached.site].capacity);
         let knows = self.known_site == Some(cached.site);
         if knows {
             self.case(cached, CaseAt::Known, &mut arm);
