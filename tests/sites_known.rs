@@ -162,7 +162,7 @@ fn worth_by(engine: &Engine<Op>, function: FunctionId, vm: &mut Vm, key: u64) {
 
 #[test]
 fn each_sort_has_its_code_and_what_does_not_fit_has_none() {
-    for first in 0..30 {
+    for first in 0..45 {
         let engine = climbing();
         let function = engine.define("sum", sum(), 4).expect("it is right");
         let mut vm = Vm::default();
