@@ -43,6 +43,11 @@ enum Op {
         key: In<u64>,
         cache: Site<Worth, 2>,
     },
+    Boxed {
+        dst: Out<u64>,
+        key: In<u64>,
+        cache: Site<Worth, 2>,
+    },
     /// The number so far behind the start of a table as a case says.
     At {
         dst: Out<u64>,
@@ -95,6 +100,10 @@ template! {
     Op::Add => (add $a $b)
     Op::Half => (mul (utof $a f64) 0.5)
     Op::Scale => (add (ftou_sat $a u64) (bitcast $a u64))
+    // Only one sort computes a float, and its bits are what is handed on.
+    Op::Boxed => (cached $cache Worth (eq $key (case key))
+        (if (^is &FACTOR) (bitcast (mul (case factor) 2.0) u64) (ucast (case offset) u64))
+        (slow boxed (arglist (carg (tc) ptr) (carg $key u64) (carg $cache ptr)) u64))
     Op::Low => (and $a 7)
     Op::Count! => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
     Op::Return => (return $a)
@@ -128,6 +137,12 @@ fn learn(vm: &mut Vm, key: u64, cases: Cases<'_, Worth>) {
 fn worth(vm: &mut Vm, key: u64, cases: Cases<'_, Worth>) -> Result<u64, Trap> {
     learn(vm, key, cases);
     Ok(worth_of(key))
+}
+
+fn boxed(vm: &mut Vm, key: u64, cases: Cases<'_, Worth>) -> Result<u64, Trap> {
+    learn(vm, key, cases);
+    let Worth { sort, offset, factor, .. } = case(key);
+    Ok(if sort == FACTOR { (factor * 2.0).to_bits() } else { offset as u64 })
 }
 
 /// Keys whose offsets are not in the table are never learned.
@@ -239,10 +254,16 @@ fn chains(random: &mut Random) -> Vec<Op> {
         code.push(Op::Low { dst: temporary.into(), a: key.into() });
         for _ in 0..random.below(6) {
             let (dst, a) = (temporary.into(), temporary.into());
-            match random.below(6) {
+            match random.below(7) {
                 0 => code
                     .extend([Op::Half { dst: temporary.into(), a }, Op::Scale { dst, a: temporary.into() }]),
                 1 => code.push(Op::At { dst, key: a, cache: Site::new() }),
+                3 => {
+                    code.push(Op::Boxed { dst, key: a, cache: Site::new() });
+                    if random.one_in(2) {
+                        code.push(Op::Scale { dst: temporary.into(), a: temporary.into() });
+                    }
+                }
                 2 => code.push(Op::Low { dst, a }),
                 _ => code.push(Op::Worth { dst, key: a, cache: Site::new() }),
             }
