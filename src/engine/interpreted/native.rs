@@ -197,6 +197,10 @@ impl BaselineCode {
         match *self {}
     }
 
+    pub(crate) fn knows_cases(&self) -> bool {
+        match *self {}
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         match *self {}
     }
