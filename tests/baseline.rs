@@ -95,6 +95,11 @@ enum Op {
         dst: InOut<i64>,
         n: InOut<i64>,
     },
+    /// A loop that writes nothing, and is entered in the middle behind a write.
+    Enter {
+        dst: Out<i64>,
+        n: In<i64>,
+    },
     Less {
         a: In<i64>,
         b: In<i64>,
@@ -146,6 +151,14 @@ template! {
         (set $dst (add $dst $dst))
         (set $n (sub $n 1))
         (when (gt $n 0) (branch (label again))))
+    Op::Enter! => (dov
+        (when (zr $n) (dov (set $dst 5) (branch (label middle))))
+        (mark head)
+        (when (lt 3 $n) (branch (label out)))
+        (mark middle)
+        (branch (label head))
+        (mark out)
+        (set $dst (add $n 100)))
     Op::Less    => (when (lt $a $b) (branch $to))
     Op::Nothing => (callv nothing (arglist))
     Op::Weigh   => (call weigh (arglist
@@ -281,6 +294,8 @@ fn a_value_at_hand_is_so_on_the_ways_only_on_which_nobody_wrote_it() {
         (Op::Raise { dst: 0.into(), a: 2.into() }, [2, 3, 4, 0], 10),
         (Op::Doubles { dst: 0.into(), n: 2.into() }, [2, 1, 3, 0], 24),
         (Op::Doubles { dst: 0.into(), n: 2.into() }, [2, 1, 1, 0], 6),
+        (Op::Enter { dst: 0.into(), n: 0.into() }, [5, 4, 0, 0], 109),
+        (Op::Enter { dst: 0.into(), n: 0.into() }, [5, 5_u64.wrapping_neg(), 0, 0], 105),
     ] {
         let mut slots = [0; 8];
         slots[..4].copy_from_slice(&frame);

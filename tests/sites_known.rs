@@ -313,3 +313,69 @@ fn chains_of_values_in_registers_are_the_same_in_every_tier() {
         }
     }
 }
+
+/// Narrow fields, of which some are negative, and a sort that is.
+#[derive(Fields, Clone, Copy)]
+struct Narrow {
+    key: u64,
+    sort: i16,
+    small: i8,
+    low: i16,
+    wide: u16,
+}
+
+fn narrow(key: u64, cases: Cases<'_, Narrow>) -> Result<i64, Trap> {
+    let case = narrow_case(key);
+    if cases.iter().all(|known| known.key != key) {
+        cases.add(case);
+    }
+    Ok(narrow_of(case))
+}
+
+fn narrow_case(key: u64) -> Narrow {
+    let sort = if key.is_multiple_of(2) { -5 } else { 7 };
+    Narrow { key, sort, small: -(key as i8) - 1, low: -300 - key as i16, wide: 0xff00 + key as u16 }
+}
+
+fn narrow_of(Narrow { sort, small, low, wide, .. }: Narrow) -> i64 {
+    match sort {
+        -5 => small as i64 * 1000 + low as i64,
+        _ => wide as i16 as i64 * 1000 + wide as i64,
+    }
+}
+
+mod narrow_machine {
+    use super::{Narrow, narrow};
+    use azulejo::prelude::*;
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    #[allow(private_interfaces, reason = "the cases are the test's")]
+    pub(super) enum Op {
+        Narrow { dst: Out<i64>, key: In<u64>, cache: Site<Narrow, 2> },
+        Return { a: In<i64> },
+    }
+
+    template! {
+        Op::Narrow => (cached $cache Narrow (eq $key (case key))
+            (if (eq (case sort) -5)
+                (add (mul (scast (case small) i64) 1000) (scast (case low) i64))
+                (add (mul (scast (case wide) i64) 1000) (scast (ucast (case wide) u64) i64)))
+            (slow narrow (arglist (carg $key u64) (carg $cache ptr)) i64))
+        Op::Return => (return $a)
+    }
+}
+
+#[test]
+fn narrow_fields_have_their_signs() {
+    use narrow_machine::Op;
+    for first in 0..8 {
+        let engine = Engine::<Op>::builder().up_to(Tier::Baseline).thresholds(4, 1000).build();
+        let code =
+            vec![Op::Narrow { dst: 1.into(), key: 0.into(), cache: Site::new() }, Op::Return { a: 1.into() }];
+        let function = engine.define("narrow", code, 2).expect("it is right");
+        for key in [first, first, first, first, first, first, first + 1, first, first + 2] {
+            let expected = narrow_of(narrow_case(key));
+            assert_eq!(engine.call(function, &mut (), (key,)), Ok(expected), "{first} {key}");
+        }
+    }
+}

@@ -583,8 +583,9 @@ impl<'a> HoleOperands<'a> {
     fn converted(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, input: Node) -> Option<Node> {
         if let Some((_, hole)) = self.fields.iter().find(|(field, _)| *field == input)
             && sig.ty == Type::I64
+            && (op == Op::UCAST || sig.from == Type::I32)
         {
-            // It is not negative.
+            // The hole is not negative as a number of 32 bits, but a narrower one may be.
             return Some(*hole);
         }
         let (_, operand) = *self.constants.iter().find(|(constant, _)| *constant == input)?;

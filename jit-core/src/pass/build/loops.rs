@@ -10,19 +10,21 @@ use crate::vocab::{Op, Props, Vocabulary};
 struct Loop {
     block: BlockRef,
     steps: core::ops::Range<usize>,
-    keeps: bool,
 }
 
 /// For each block of a template, whether it is the head of a loop that leaves VM registers as they are.
 pub(super) fn keepers(template: &Template, vocab: Vocabulary) -> Vec<bool> {
-    let mut starts = vec![None; template.blocks as usize];
+    let n_blocks = template.blocks as usize;
+    // Where each block starts, and the first edge into it.
+    let (mut starts, mut entries) = (vec![None; n_blocks], vec![None; n_blocks]);
     let mut loops: Vec<Loop> = Vec::new();
     for (at, step) in template.steps.iter().enumerate() {
         let mut edge = |block: BlockRef| {
+            entries[block as usize].get_or_insert(at);
             let Some(start) = starts[block as usize] else { return };
             match loops.iter_mut().find(|known| known.block == block) {
                 Some(known) => known.steps.end = at,
-                None => loops.push(Loop { block, steps: start..at, keeps: true }),
+                None => loops.push(Loop { block, steps: start..at }),
             }
         };
         match *step {
@@ -35,16 +37,21 @@ pub(super) fn keepers(template: &Template, vocab: Vocabulary) -> Vec<bool> {
             _ => {}
         }
     }
-    for known in &mut loops {
-        known.keeps = template.steps[known.steps.clone()].iter().all(|step| keeps(step, vocab));
-    }
     // Control may leave a loop's steps and come back by the head of one within, which that one's steps tell.
-    let changing: Vec<usize> =
-        loops.iter().filter(|known| !known.keeps).map(|known| known.steps.start).collect();
-    let mut all = vec![false; template.blocks as usize];
+    let writes = |known: &Loop| !template.steps[known.steps.clone()].iter().all(|step| keeps(step, vocab));
+    let writing: Vec<usize> =
+        loops.iter().filter(|known| writes(known)).map(|known| known.steps.start).collect();
+    let mut all = vec![false; n_blocks];
     for known in &loops {
-        let is_changed = changing.iter().any(|start| known.steps.contains(start));
-        all[known.block as usize] = known.keeps && !is_changed;
+        let Loop { block, ref steps } = *known;
+        let is_written = writing.iter().any(|start| steps.contains(start));
+        // What comes into the middle of the loop has not passed its head.
+        let is_entered_within =
+            core::iter::zip(&starts, &entries).enumerate().any(|(other, (start, entry))| {
+                let is_within = other != block as usize && start.is_some_and(|start| steps.contains(&start));
+                is_within && entry.is_some_and(|entry| entry < steps.start)
+            });
+        all[block as usize] = !is_written && !is_entered_within;
     }
     all
 }
