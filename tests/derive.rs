@@ -77,15 +77,7 @@ macro_rules! meaning {
     ($number:literal, |$op:ident, $machine:ident, $stack:ident| $run:expr) => {
         // SAFETY: this opcode is never compiled; the interpreter only calls `run`.
         unsafe impl Semantics<$number> for Op {
-            const TEMPLATE: &'static Template = &Template {
-                steps: &[],
-                blocks: 1,
-                guarded: None,
-                compact: None,
-                known: None,
-                kinds: &[],
-                regions: &[],
-            };
+            const TEMPLATE: &'static Template = &Template::plain(&[], 1);
             unsafe fn run($op: &Op, $machine: &Machine<'_, ()>, _: u32, $stack: *mut u64) -> Flow {
                 $run
             }

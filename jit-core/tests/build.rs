@@ -94,26 +94,16 @@ static OPCODES: &[OpcodeInfo] = &[
 const ADD_I64: Step = node(Op::ADD, sig(Type::Void, Type::I64), &[0, 1]);
 
 static TEMPLATES: &[&Template] = &[
-    &Template {
-        steps: &[Step::Constant { operand: 1, ty: Type::I64 }, Step::Write { operand: 0, value: 0 }],
-        blocks: 1,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
-    &Template {
-        steps: &[read(1, Type::I64), read(2, Type::I64), ADD_I64, Step::Write { operand: 0, value: 2 }],
-        blocks: 1,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
-    &Template {
-        steps: &[
+    &Template::plain(
+        &[Step::Constant { operand: 1, ty: Type::I64 }, Step::Write { operand: 0, value: 0 }],
+        1,
+    ),
+    &Template::plain(
+        &[read(1, Type::I64), read(2, Type::I64), ADD_I64, Step::Write { operand: 0, value: 2 }],
+        1,
+    ),
+    &Template::plain(
+        &[
             read(0, Type::I64),
             read(1, Type::I64),
             node(Op::LT, sig(Type::I64, Type::Flag), &[0, 1]),
@@ -122,24 +112,11 @@ static TEMPLATES: &[&Template] = &[
             Step::Goto { operand: 2 },
             Step::Block { block: 2, params: &[], cold: false },
         ],
-        blocks: 3,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
-    &Template {
-        steps: &[read(0, Type::I64), Step::Return { value: Some(0) }],
-        blocks: 1,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
-    &Template {
-        steps: &[
+        3,
+    ),
+    &Template::plain(&[read(0, Type::I64), Step::Return { value: Some(0) }], 1),
+    &Template::plain(
+        &[
             read(0, Type::I64),
             node(Op::NZ, sig(Type::I64, Type::Flag), &[0]),
             Step::Branch { flag: 1, then: 2, otherwise: 1, likelihood: Likelihood::Likely },
@@ -147,76 +124,32 @@ static TEMPLATES: &[&Template] = &[
             Step::Exit { to: Resume::Here },
             Step::Block { block: 2, params: &[], cold: false },
         ],
-        blocks: 3,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
-    &Template {
-        steps: &[
+        3,
+    ),
+    &Template::plain(
+        &[
             read(1, Type::I32),
             read(2, Type::I32),
             node(Op::ADD, sig(Type::Void, Type::I32), &[0, 1]),
             Step::Write { operand: 0, value: 2 },
         ],
-        blocks: 1,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
-    &Template {
-        steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }],
-        blocks: 1,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
-    &Template {
-        steps: &[read(0, Type::I64), read(1, Type::I64), ADD_I64, Step::Write { operand: 2, value: 2 }],
-        blocks: 1,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
-    &Template {
-        steps: &[read(1, Type::I64), Step::Write { operand: 0, value: 0 }],
-        blocks: 1,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
-    &Template {
-        steps: &[Step::Goto { operand: 0 }],
-        blocks: 1,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
-    &Template {
-        steps: &[
+        1,
+    ),
+    &Template::plain(&[read(1, Type::I64), Step::Write { operand: 0, value: 0 }], 1),
+    &Template::plain(
+        &[read(0, Type::I64), read(1, Type::I64), ADD_I64, Step::Write { operand: 2, value: 2 }],
+        1,
+    ),
+    &Template::plain(&[read(1, Type::I64), Step::Write { operand: 0, value: 0 }], 1),
+    &Template::plain(&[Step::Goto { operand: 0 }], 1),
+    &Template::plain(
+        &[
             read(1, Type::F64),
             node(Op::MUL, sig(Type::Void, Type::F64), &[0, 0]),
             Step::Write { operand: 0, value: 1 },
         ],
-        blocks: 1,
-        guarded: None,
-        compact: None,
-        known: None,
-        kinds: &[],
-        regions: &[],
-    },
+        1,
+    ),
 ];
 
 fn built(code: &[&[Raw]], locals: u32, slots: u32, depths: &[u32]) -> String {

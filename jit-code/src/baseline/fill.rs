@@ -19,6 +19,7 @@ use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::ir::sites;
 use azulejo_core::ir::stencil::HoleSource;
 use azulejo_core::pass::build::Linkage;
 use azulejo_core::verify::Function;
@@ -286,8 +287,8 @@ impl<M: Backend> Filler<'_, M> {
             let (here, general) = (code.here(at, &top), cold + stencil.cold.len as usize);
             self.patch(&Placed { at, here, stencil, hot, cold, general, table });
             cold = general;
+            let after = hot + stencil.hot as usize;
             if let Some(stencil) = self.packed.general(chosen) {
-                let after = hot + self.packed.stencils[chosen.at()].hot as usize;
                 cold += self.packed.general_bytes(stencil);
                 self.general(&Placed { at, here, stencil, hot: general, cold, general, table }, after);
                 cold += stencil.cold.len as usize;
@@ -305,10 +306,9 @@ impl<M: Backend> Filler<'_, M> {
     fn general(&mut self, placed: &Placed<'_>, after: usize) {
         let (packed, size) = (self.packed, self.packed.general_bytes(placed.stencil));
         let room = &mut self.bytes[placed.hot..][..size];
-        M::MACHINE.fill_up(room, 0);
         // SAFETY: the room is as large as the stencil, and what is written behind it. The stencil belongs to the bytecode's opcode.
         unsafe { place::<true>(placed.stencil, packed, room.as_mut_ptr(), placed.here) };
-        let (jump, at) = (&packed.stencils[packed.jump.at()], placed.hot + placed.stencil.hot as usize);
+        let (jump, at) = (packed.jump(), placed.hot + placed.stencil.hot as usize);
         let end = at + jump.hot as usize;
         self.bytes[at..end].copy_from_slice(&jump.bytes[..end - at]);
         M::MACHINE.fill_up(&mut self.bytes[end..placed.hot + size], end - placed.hot);
@@ -387,9 +387,7 @@ impl<M: Backend> Filler<'_, M> {
             HoleSource::Count(_) => operand >> 32,
             HoleSource::Last(_) => (operand >> 32).wrapping_sub(1),
             // SAFETY: the plan chose this stencil for a site with a case, which has the field.
-            HoleSource::Case(_, offset, bytes) => unsafe {
-                azulejo_core::ir::sites::Sites::read(operand, offset, bytes)
-            },
+            HoleSource::Case(_, offset, bytes) => unsafe { sites::Sites::read(operand, offset, bytes) },
             // The plan chose a wide variant where there is no cell.
             HoleSource::Cell(_) => self.around.functions.cells[operand as usize],
             HoleSource::Functions => self.around.functions.table,

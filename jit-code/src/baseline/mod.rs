@@ -17,13 +17,13 @@
 //! ```
 
 mod cached;
-mod count;
 #[cfg_attr(
     not(target_os = "linux"),
     allow(dead_code, reason = "where there is no signal handler, nobody asks what a fault is")
 )]
 mod faults;
 mod fill;
+mod fixed;
 mod operand;
 mod pack;
 mod plan;
@@ -44,9 +44,9 @@ use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{Constants, KnownCase, Linkage, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Function;
-use azulejo_core::vocab::Vocabulary;
-use count::Wanted;
+use azulejo_core::vocab::{OpInfo, Vocabulary};
 use fill::Around;
+use fixed::{JUMP, Wanted};
 use operand::operands;
 use pack::{StencilId, TableId};
 use plan::{FLOAT, MAX_PART, Missing, Plan, Unknown, WIDE};
@@ -119,6 +119,14 @@ pub struct Machinery<'a, M: Backend> {
     pub observer: &'a mut dyn Observer,
 }
 
+/// An opcode as the program has it, and the operators that its template may use besides the built-in ones.
+#[derive(Clone, Copy)]
+struct WrittenOpcode {
+    info: &'static OpcodeInfo,
+    template: &'static Template,
+    operators: &'static [OpInfo],
+}
+
 impl<M: Backend> Baseline<M> {
     /// Compiles a function.
     pub fn compile<B: Bytecode>(
@@ -133,8 +141,8 @@ impl<M: Backend> Baseline<M> {
         }
         let Linkage { stop, fuel, .. } = machinery.functions;
         let budget = function.budget.map(|budget| budget.addr() as u64);
-        let count = match (Wanted { budget, stop, fuel }).kind() {
-            Some((kind, addresses)) => Some((self.counter(machinery, kind)?, addresses)),
+        let count = match (Wanted { budget, stop, fuel }).stencil() {
+            Some((number, addresses)) => Some((self.fixed(machinery, number)?, addresses)),
             None => None,
         };
         let counter = count.map(|(counter, _)| counter);
@@ -224,10 +232,11 @@ impl<M: Backend> Baseline<M> {
             let missing = opcodes.first(missing, packed);
             let opcode = opcodes.written(missing.opcode);
             let (info, template) = (&B::OPCODES[opcode], machinery.templates[opcode]);
+            let of = WrittenOpcode { info, template, operators: B::OPERATORS };
             if opcodes.details[missing.opcode].sort_of.is_some() {
-                self.make_sort(missing, (info, template), B::OPERATORS, machinery)?;
+                self.make_sort(missing, of, machinery)?;
             } else if opcodes.knows(opcode) {
-                self.make(missing, (info, template), B::OPERATORS, machinery)?;
+                self.make(missing, of, machinery)?;
             } else {
                 // Once the opcode is known, the plan can name the variant that it needs.
                 self.shelf().add(|stock| stock.opcodes.learn::<B>(opcode, &mut stock.packed, template));
@@ -235,24 +244,25 @@ impl<M: Backend> Baseline<M> {
         }
     }
 
-    /// The counting stencil of a kind, which is made when it is first needed.
-    fn counter(&mut self, machinery: &mut Machinery<'_, M>, kind: usize) -> Result<StencilId, Error> {
-        let known = |baseline: &Self| Self::stock(&baseline.shelf).counters[kind];
-        if known(self).is_none() {
+    /// A stencil that is no opcode's, which is made when it is first needed.
+    fn fixed(&mut self, machinery: &mut Machinery<'_, M>, number: usize) -> Result<StencilId, Error> {
+        let known = |stock: &Stock| Some(stock.packed.fixed[number]).filter(|id| id.is_some());
+        if known(Self::stock(&self.shelf)).is_none() {
             self.shelf().look_again();
         }
-        if let Some(count) = known(self) {
-            return Ok(count);
+        if let Some(stencil) = known(Self::stock(&self.shelf)) {
+            return Ok(stencil);
         }
-        let request = Self::plain_request((&count::OPCODES[kind], &count::TEMPLATES[kind]), machinery);
+        let (opcode, template) = (&fixed::OPCODES[number], &fixed::TEMPLATES[number]);
+        let request = Self::plain_request(opcode, template, machinery);
         let stencil = self.make_stencil(&request, machinery)?;
-        let operands = operands(&count::OPCODES[kind], count::OFFSETS[kind]);
+        let operands = operands(opcode, fixed::OFFSETS[number]);
         self.shelf().add(|stock| {
-            if stock.counters[kind].is_none() {
-                stock.counters[kind] = Some(stock.add(&stencil, &operands, TableId::NONE));
+            if known(stock).is_none() {
+                stock.packed.fixed[number] = stock.add(&stencil, &operands, TableId::NONE);
             }
         });
-        Ok(known(self).expect("it was added"))
+        Ok(known(Self::stock(&self.shelf)).expect("it was added"))
     }
 
     /// Makes a stencil that was not needed before.
@@ -261,11 +271,10 @@ impl<M: Backend> Baseline<M> {
     fn make(
         &mut self,
         missing: Missing,
-        (info, template): (&OpcodeInfo, &'static Template),
-        operators: &'static [azulejo_core::vocab::OpInfo],
+        of: WrittenOpcode,
         machinery: &mut Machinery<'_, M>,
     ) -> Result<(), Error> {
-        let mut request = self.request(missing, (info, template.compact()), operators, machinery);
+        let mut request = self.request(missing, of, of.template.compact(), machinery);
         let stencil = match self.make_stencil(&request, machinery) {
             Err(Error::Internal("stencil")) => {
                 request.constants = Constants::Held;
@@ -283,17 +292,16 @@ impl<M: Backend> Baseline<M> {
     fn make_sort(
         &mut self,
         missing: Missing,
-        (info, template): (&OpcodeInfo, &'static Template),
-        operators: &'static [azulejo_core::vocab::OpInfo],
+        of: WrittenOpcode,
         machinery: &mut Machinery<'_, M>,
     ) -> Result<(), Error> {
-        self.make_jump(machinery)?;
+        self.fixed(machinery, JUMP)?;
         let stock = Self::stock(&self.shelf);
         let case = stock.opcodes.known_case(missing.opcode).filter(|_| stock.wants(missing));
         let case = case.map(|KnownCase { first, sort }| (first.clone(), sort));
         let mut made = None;
-        if let (Some((first, sort)), Some(template)) = (&case, template.known) {
-            let mut request = self.request(missing, (info, template), operators, machinery);
+        if let (Some((first, sort)), Some(known)) = (&case, of.template.known) {
+            let mut request = self.request(missing, of, known, machinery);
             request.case = Some(KnownCase { first, sort: *sort });
             made = match self.make_stencil(&request, machinery) {
                 Err(Error::Internal("stencil")) => None,
@@ -304,50 +312,35 @@ impl<M: Backend> Baseline<M> {
         Ok(())
     }
 
-    /// Makes the jump that stands behind general stencils.
-    fn make_jump(&mut self, machinery: &mut Machinery<'_, M>) -> Result<(), Error> {
-        if Self::stock(&self.shelf).packed.jump.is_some() {
-            return Ok(());
-        }
-        let request = Self::plain_request((&count::JUMP, &count::TEMPLATE_OF_JUMP), machinery);
-        let stencil = self.make_stencil(&request, machinery)?;
-        let operands = operands(&count::JUMP, &[0]);
-        self.shelf().add(|stock| {
-            if !stock.packed.jump.is_some() {
-                stock.packed.jump = stock.add(&stencil, &operands, TableId::NONE);
-            }
-        });
-        Ok(())
-    }
-
-    /// How a variant of an opcode is made.
-    fn request<'a>(
+    /// How a variant of an opcode is made, of this variant of its template.
+    fn request(
         &self,
         Missing { opcode, variant, no_store_of }: Missing,
-        (info, template): (&'a OpcodeInfo, &'a Template),
-        operators: &'static [azulejo_core::vocab::OpInfo],
+        of: WrittenOpcode,
+        template: &'static Template,
         machinery: &Machinery<'_, M>,
-    ) -> StencilRequest<'a> {
+    ) -> StencilRequest<'static> {
         let reads = Self::stock(&self.shelf).opcodes.details[opcode].reads.iter().enumerate();
         let cached = reads
             .filter(|(at, _)| variant >> at & 1 != 0)
             .fold(0, |cached, (_, read)| cached | 1 << read.operand);
         StencilRequest {
-            vocab: Vocabulary { extra: operators },
+            vocab: Vocabulary { extra: of.operators },
             cached,
             is_cached_as_float: variant & FLOAT != 0,
             omits_store: no_store_of.is_some(),
             pinned: machinery.pinned,
             constants: if variant & WIDE == 0 { Constants::Short } else { Constants::Long },
-            ..Self::plain_request((info, template), machinery)
+            ..Self::plain_request(of.info, template, machinery)
         }
     }
 
-    /// How code is made as a stencil that is not an opcode's.
-    fn plain_request<'a>(
-        (opcode, template): (&'a OpcodeInfo, &'a Template),
+    /// How a stencil is made that is no opcode's.
+    fn plain_request(
+        opcode: &'static OpcodeInfo,
+        template: &'static Template,
         machinery: &Machinery<'_, M>,
-    ) -> StencilRequest<'a> {
+    ) -> StencilRequest<'static> {
         StencilRequest {
             vocab: Vocabulary::BUILTIN,
             opcode,

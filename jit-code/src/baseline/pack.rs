@@ -1,6 +1,7 @@
 //! Stencils as copying and patching need them: flat, with the most common holes in a form that is filled without a branch.
 
 use super::faults::Faulty;
+use super::fixed::{JUMP, N_FIXED};
 use super::operand::{LowWord, Operand, spare};
 use crate::field::Field;
 use crate::machine::Machine;
@@ -32,8 +33,8 @@ pub(super) struct Packed {
     pub(super) tables: Vec<Table>,
     /// For each stencil that knows a case, the one that knows none and is to stand behind the hot parts.
     pub(super) generals: Vec<StencilId>,
-    /// The stencil of a jump, which stands behind such a stencil.
-    pub(super) jump: StencilId,
+    /// The stencils that are no opcode's, once they have been needed.
+    pub(super) fixed: [StencilId; N_FIXED],
     /// The stencils' accesses that may fault. Code made from the stencils holds it for as long as it lives.
     pub(super) faulty: Arc<Faulty>,
 }
@@ -192,8 +193,8 @@ impl Packed {
     /// A list with only the empty stencil.
     pub(super) fn of(machine: &'static Machine) -> Packed {
         let (bytes, links, patches, tables, faulty) = Default::default();
-        let (stencils, generals, jump) = (Vec::new(), Vec::new(), StencilId::NONE);
-        let mut packed = Packed { machine, stencils, bytes, links, patches, tables, generals, jump, faulty };
+        let (stencils, generals, fixed) = (Vec::new(), Vec::new(), [StencilId::NONE; N_FIXED]);
+        let mut packed = Packed { machine, stencils, bytes, links, patches, tables, generals, fixed, faulty };
         packed.add(&Stencil::default(), &[], TableId::NONE);
         packed
     }
@@ -267,10 +268,15 @@ impl Packed {
         general.is_some().then(|| &self.stencils[general.at()])
     }
 
+    /// The jump that stands behind a general stencil.
+    pub(super) fn jump(&self) -> &PackedStencil {
+        &self.stencils[self.fixed[JUMP].at()]
+    }
+
     /// The size of the general stencil's hot part and of the jump behind it, with room for what copying writes behind that.
     pub(super) fn general_bytes(&self, general: &PackedStencil) -> usize {
-        let jump = self.stencils[self.jump.at()].hot as usize;
-        (general.hot as usize + jump.max(COPIED + HOLE)).next_multiple_of(COLD_ALIGNMENT)
+        (general.hot as usize + (self.jump().hot as usize).max(COPIED + HOLE))
+            .next_multiple_of(COLD_ALIGNMENT)
     }
 
     /// Adds a table and returns its number.

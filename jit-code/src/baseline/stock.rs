@@ -12,7 +12,6 @@
 //! - A stock lives as long as the process: the next engine needs it. There are as many as the program has types of bytecode and
 //!   ways to compile them, so their number does not grow with time.
 
-use super::count::KINDS;
 use super::operand::Operand;
 use super::pack::{Packed, PackedStencil, StencilId, TableId};
 use super::plan::{Missing, Opcodes};
@@ -33,8 +32,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct Stock {
     pub(super) opcodes: Opcodes,
     pub(super) packed: Packed,
-    /// The counting stencils, by kind, once they have been needed.
-    pub(super) counters: [Option<StencilId>; KINDS],
     /// The most bytes of the machine's stack that any stencil uses.
     pub(super) room: u32,
     /// The callee-saved registers that stencils use.
@@ -157,7 +154,7 @@ impl Shelf {
 impl Stock {
     fn of<B: Bytecode>(machine: &'static Machine) -> Stock {
         let (opcodes, packed) = (Opcodes::of::<B>(), Packed::of(machine));
-        Stock { opcodes, packed, counters: [None; KINDS], room: 0, saved: RegSet::EMPTY }
+        Stock { opcodes, packed, room: 0, saved: RegSet::EMPTY }
     }
 
     /// Whether the stock has this stencil by now.

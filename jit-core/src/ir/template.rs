@@ -404,6 +404,11 @@ pub struct Template {
 }
 
 impl Template {
+    /// A template without variants, kinds and regions.
+    pub const fn plain(steps: &'static [Step], blocks: u16) -> Template {
+        Template { steps, blocks, guarded: None, compact: None, known: None, kinds: &[], regions: &[] }
+    }
+
     /// The variant for code in which cases of sites are not constants.
     pub fn compact(&'static self) -> &'static Template {
         self.compact.unwrap_or(self)

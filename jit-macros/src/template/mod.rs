@@ -194,10 +194,7 @@ fn placeholder(row: &Row, description: &Description, kept: &Kept) -> TokenStream
         // SAFETY: it is never run, because the crate does not compile.
         #implementation {
             const TEMPLATE: &'static #core::template::Template =
-                &#core::template::Template {
-                    steps: &[], blocks: 1, guarded: ::core::option::Option::None,
-                    compact: ::core::option::Option::None, known: ::core::option::Option::None, kinds: &[], regions: &[],
-                };
+                &#core::template::Template::plain(&[], 1);
 
             unsafe fn run(
                 _: &#path,

@@ -3,8 +3,8 @@
 //! In: the variant of a template that knows a case. Out: a [`FirstCase`], the fields that it reads of it. Some of them it compares with
 //! constants: these say of which *sort* the case is, and there is a stencil for each sort. The others are holes.
 //!
-//! Such a stencil looks at the case that it knows, and then at those in memory, as any other does. So what it knows need not be what is in
-//! memory by now; it must only be true.
+//! Such a stencil looks at the case that it knows, and leaves all others to code that looks at those in memory. So what it knows need not be
+//! what is in memory by now; it must only be true.
 
 use crate::ir::template::{Ref, Step, StepImm, Template};
 use crate::vocab::{Op, Type};

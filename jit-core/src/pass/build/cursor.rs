@@ -73,6 +73,17 @@ impl Cursor<'_> {
         self.graph.constant(ty, bits, self.at)
     }
 
+    /// Whether a flag holds, if it is computed of constants.
+    pub(super) fn known_flag(&self, flag: Node) -> Option<bool> {
+        let (graph, mut operands) = (&*self.graph, [0; 2]);
+        let inputs = graph.inputs(flag);
+        for (operand, &input) in core::iter::zip(operands.get_mut(..inputs.len())?, inputs) {
+            *operand = graph.as_const(input)?;
+        }
+        let data = graph.node(flag);
+        Some(graph.vocab.evaluate(data.op, data.sig, &operands[..inputs.len()])?.ok()? & 1 != 0)
+    }
+
     /// The address `offset` bytes after another.
     pub(super) fn address(&mut self, base: Node, offset: u64) -> Node {
         self.graph.add_normal(Op::ADDR, WORD, &[base], offset, self.at)

@@ -140,16 +140,10 @@ impl Operands for HoleOperands<'_> {
         let source = HoleSource::Case(operand, offset, ty.bytes() as u8);
         let is_long = ty.bits() == 64 || self.request.constants == Constants::Held;
         let hole = self.hole(cursor, source, if is_long { Range::Any } else { Range::Positive });
-        if ty.bits() == 64 {
-            return if ty.is_float() { cursor.bitcast(hole, ty) } else { hole };
+        let value = Self::part_of(cursor, hole, ty);
+        if ty.bits() < 64 {
+            self.fields.push((value, hole));
         }
-        let value = cursor.add(Op::UCAST, Sig { from: Type::I64, ty: Type::I32 }, &[hole], 0);
-        let value = match ty {
-            Type::I32 => value,
-            Type::F32 => cursor.bitcast(value, ty),
-            narrow => cursor.add(Op::UCAST, Sig { from: Type::I32, ty: narrow }, &[value], 0),
-        };
-        self.fields.push((value, hole));
         value
     }
 
@@ -295,11 +289,7 @@ impl Operands for HoleOperands<'_> {
     /// What the sort of a known case decides.
     fn decides(&mut self, cursor: &Cursor<'_>, flag: Node) -> Option<bool> {
         self.request.case?;
-        let graph = &*cursor.graph;
-        let data = graph.node(flag);
-        let &[a, b] = graph.inputs(flag) else { return None };
-        let operands = [graph.as_const(a)?, graph.as_const(b)?];
-        Some(graph.vocab.evaluate(data.op, data.sig, &operands)?.ok()? & 1 != 0)
+        cursor.known_flag(flag)
     }
 
     fn before_end(&mut self, cursor: &mut Cursor<'_>) {
@@ -555,16 +545,24 @@ impl<'a> HoleOperands<'a> {
 
     fn constant_hole(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
         let source = HoleSource::Operand(operand);
+        let range = match self.request.constants {
+            _ if ty.bits() == 64 => self.range(operand),
+            Constants::Held => Range::Any,
+            _ => Range::Signed,
+        };
+        let whole = self.hole(cursor, source, range);
+        Self::part_of(cursor, whole, ty)
+    }
+
+    /// The low bits of a hole, or all of them, as a value of this type.
+    fn part_of(cursor: &mut Cursor<'_>, hole: Node, ty: Type) -> Node {
         if ty.bits() == 64 {
-            let value = self.hole(cursor, source, self.range(operand));
             // A float is moved from an integer register. A memory operand after the code is no faster, even in loops of
             // nothing but additions and multiplications; and each bytecode with such an operand takes twice as long to
             // compile, and ten bytes more.
-            return if ty.is_float() { cursor.bitcast(value, ty) } else { value };
+            return if ty.is_float() { cursor.bitcast(hole, ty) } else { hole };
         }
-        let is_held = self.request.constants == Constants::Held;
-        let whole = self.hole(cursor, source, if is_held { Range::Any } else { Range::Signed });
-        let value = cursor.add(Op::UCAST, Sig { from: Type::I64, ty: Type::I32 }, &[whole], 0);
+        let value = cursor.add(Op::UCAST, Sig { from: Type::I64, ty: Type::I32 }, &[hole], 0);
         match ty {
             Type::I32 => value,
             Type::F32 => cursor.bitcast(value, ty),

@@ -210,14 +210,7 @@ impl Operands for ValueOperands<'_> {
         if !self.has_site {
             return None;
         }
-        let graph = &*cursor.graph;
-        let mut operands = [0; 2];
-        let inputs = graph.inputs(flag);
-        for (operand, &input) in core::iter::zip(operands.get_mut(..inputs.len())?, inputs) {
-            *operand = graph.as_const(input)?;
-        }
-        let data = graph.node(flag);
-        let holds = graph.vocab.evaluate(data.op, data.sig, &operands[..inputs.len()])?.ok()? & 1 != 0;
+        let holds = cursor.known_flag(flag)?;
         self.may_be_unreached = true;
         Some(holds)
     }

@@ -1,5 +1,8 @@
-//! The counting stencil, which stands before the bytecode at a loop's head: it counts iterations, and checks whether the
-//! program is to stop. Its template is like an opcode's, and does only what the function needs. And a jump, made in the same way.
+//! Stencils that are no opcode's. Their templates are like those of opcodes.
+//!
+//! - The counting stencils stand before the bytecode at a loop's head: one counts iterations, and checks whether the program is to stop. Each
+//!   does only what the function needs.
+//! - A jump stands behind a general stencil, which does not stand where it would fall through.
 
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind};
 use azulejo_core::ir::template::{Likelihood, Resume, Step, StepImm, Template};
@@ -20,12 +23,14 @@ pub(super) struct Wanted {
     pub(super) fuel: Option<u64>,
 }
 
-/// How many kinds of counting stencils there are.
-pub(super) const KINDS: usize = 5;
+/// How many of these stencils there are. The first ones count, and the last one is [`JUMP`].
+pub(super) const N_FIXED: usize = JUMP + 1;
+/// The number of the jump.
+pub(super) const JUMP: usize = 5;
 
 impl Wanted {
-    /// The template's number, and its operands: the addresses, side by side. None if the function needs no counting stencil.
-    pub(super) fn kind(self) -> Option<(usize, [u64; 3])> {
+    /// The counting stencil's number, and its operands: the addresses, side by side. None if the function needs no counting stencil.
+    pub(super) fn stencil(self) -> Option<(usize, [u64; 3])> {
         let Wanted { budget, stop, fuel } = self;
         match (budget, stop, fuel) {
             (None, None, _) => None,
@@ -38,8 +43,8 @@ impl Wanted {
     }
 }
 
-/// By kind, the opcode and its operands.
-pub(super) static OPCODES: [OpcodeInfo; KINDS] = [
+/// By number, the opcode and its operands.
+pub(super) static OPCODES: [OpcodeInfo; N_FIXED] = [
     OpcodeInfo { name: "count", operands: &[address("budget")] },
     OpcodeInfo { name: "count_or_stop", operands: &[address("budget"), address("stop")] },
     OpcodeInfo {
@@ -48,10 +53,14 @@ pub(super) static OPCODES: [OpcodeInfo; KINDS] = [
     },
     OpcodeInfo { name: "stop", operands: &[address("stop")] },
     OpcodeInfo { name: "stop_or_spend", operands: &[address("stop"), address("fuel")] },
+    OpcodeInfo {
+        name: "jump",
+        operands: &[OperandInfo { name: "to", kind: OperandKind::Label, scalar: None }],
+    },
 ];
 
-/// By kind, the offsets of the operands.
-pub(super) const OFFSETS: [&[u16]; KINDS] = [&[0], &[0, 8], &[0, 8, 16], &[0], &[0, 8]];
+/// By number, the offsets of the operands.
+pub(super) const OFFSETS: [&[u16]; N_FIXED] = [&[0], &[0, 8], &[0, 8, 16], &[0], &[0, 8], &[0]];
 
 const LONG: Sig = Sig { from: Type::Void, ty: Type::I32 };
 
@@ -121,29 +130,17 @@ const fn joined<const N: usize>(parts: &[&[Step]]) -> [Step; N] {
     all
 }
 
-const fn template(steps: &'static [Step], blocks: u16) -> Template {
-    Template { steps, blocks, guarded: None, compact: None, known: None, kinds: &[], regions: &[] }
-}
-
-/// By kind, the template.
-pub(super) static TEMPLATES: [Template; KINDS] = [
-    template(const { &joined::<12>(&[&down!(LONG, 0, 0, 2), &END]) }, 3),
-    template(const { &joined::<18>(&[&down!(LONG, 0, 0, 2), &look!(1, DOWN, 3), &END]) }, 4),
-    template(
+/// By number, the template.
+pub(super) static TEMPLATES: [Template; N_FIXED] = [
+    Template::plain(const { &joined::<12>(&[&down!(LONG, 0, 0, 2), &END]) }, 3),
+    Template::plain(const { &joined::<18>(&[&down!(LONG, 0, 0, 2), &look!(1, DOWN, 3), &END]) }, 4),
+    Template::plain(
         const {
             &joined::<27>(&[&down!(LONG, 0, 0, 2), &look!(1, DOWN, 3), &down!(WORD, 2, DOWN + LOOK, 4), &END])
         },
         5,
     ),
-    template(const { &joined::<9>(&[&look!(0, 0, 2), &END]) }, 3),
-    template(const { &joined::<18>(&[&look!(0, 0, 2), &down!(WORD, 1, LOOK, 3), &END]) }, 4),
+    Template::plain(const { &joined::<9>(&[&look!(0, 0, 2), &END]) }, 3),
+    Template::plain(const { &joined::<18>(&[&look!(0, 0, 2), &down!(WORD, 1, LOOK, 3), &END]) }, 4),
+    Template::plain(&[Step::Goto { operand: 0 }], 1),
 ];
-
-/// A jump to a bytecode, as an opcode: it stands behind code that does not stand where it would fall through.
-pub(super) static JUMP: OpcodeInfo = OpcodeInfo {
-    name: "jump",
-    operands: &[OperandInfo { name: "to", kind: OperandKind::Label, scalar: None }],
-};
-
-/// Its template.
-pub(super) static TEMPLATE_OF_JUMP: Template = template(&[Step::Goto { operand: 0 }], 1);
