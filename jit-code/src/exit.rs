@@ -238,7 +238,7 @@ impl Reader<'_> {
             LeftFrames { frames: Vec::with_capacity(count as usize >> 1), is_miss: count & 1 != 0 };
         for _ in 0..count >> 1 {
             let [function, call, shown, result, at] = [(); 5].map(|()| self.number() as u32);
-            let shown = shown.checked_sub(1).map(|call| call as u16);
+            let shown = shown.checked_sub(1);
             let result =
                 (result >> 3).checked_sub(1).map(|register| (register, Type::ALL[result as usize & 7]));
             let mut frame = LeftFrame { function, call, shown, result, at, registers: Vec::new() };

@@ -34,7 +34,7 @@ impl Shape {
 /// Verified bytecode, as the baseline compiler takes it.
 #[derive(Debug)]
 pub struct Function<'a, B> {
-    /// The bytecode.
+    /// The bytecode, where it runs: code that makes a bytecode another one writes there.
     pub code: &'a [B],
     /// The list that `Labels` operands point into.
     pub labels: &'a [u32],

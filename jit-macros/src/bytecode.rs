@@ -171,11 +171,12 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         input.attrs.iter().chain(opcodes.iter().flat_map(|opcode| &opcode.variant.attrs)).filter_map(allowed);
     let pinned = &attributes.pinned;
     let hand_on = hand_on(input, attributes, opcodes);
-    let [takes_unit, slow_paths] =
-        ["takers_of_unit", "with_slow_paths"].map(|look| table(&core, look, n_opcodes));
+    let [takes_unit, slow_paths, quickens] =
+        ["takers_of_unit", "with_slow_paths", "quickening"].map(|look| table(&core, look, n_opcodes));
     let cases = cases(name, opcodes);
     let sites = opcodes.iter().filter(|_| !cases.is_empty()).map(sites);
     let has_size = has_size(name);
+    let become_by_first_byte = become_by_first_byte(&core, name, opcodes);
     // The markers have the opcodes' names, so a block of their own keeps them apart from the user's types.
     quote! {
         #(#allowed)*
@@ -188,6 +189,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
             use #core::ir::bytecode as __bytecode;
             const TEMPLATES: &[&#core::ir::template::Template; #n_opcodes] = &[#(#templates),*];
             const _: () = #core::ir::template::Template::assert_same_declarations(TEMPLATES);
+            #become_by_first_byte
             #cases
             // SAFETY: `OPCODES`, `OFFSETS`, `opcode` and `operands` come from the same variants and fields, and `templates`
             // and `interpret` from the same implementations of `Semantics`.
@@ -200,6 +202,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                     &__bytecode::Registers::of_all::<#n_opcodes>(Self::OPCODES, Self::OFFSETS);
                 const TAKES_UNIT: &'static [bool] = #takes_unit;
                 const SLOW_PATHS: &'static [bool] = #slow_paths;
+                const QUICKENS: &'static [bool] = #quickens;
                 const PINNED: &'static [u64] = &[#(#pinned),*];
                 const SITES: &'static [&'static [(u8, __bytecode::SiteInfo)]] = &[#(#sites),*];
 
@@ -315,18 +318,12 @@ fn raw_arm(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     quote!(#name::#variant { #(#fields,)* .. } => { #(#stores)* })
 }
 
-/// The offsets of an opcode's operands in the enum, measured on an example value, since there is no other way to get them.
-fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
+/// A bytecode of an opcode, as the value of a constant.
+fn example(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
     let variant = &opcode.variant.ident;
-    if opcode.operands.is_empty() {
-        return quote!(&[]);
-    }
-    let (mut locals, mut members, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, operand) in opcode.operands.iter().enumerate() {
-        let kind = format_ident!("{}", operand.kind.name());
-        locals.push(format_ident!("operand{number}"));
-        members.push(&operand.member);
-        values.push(match operand.kind {
+    let operands = opcode.operands.iter().map(|operand| {
+        let (member, kind) = (&operand.member, format_ident!("{}", operand.kind.name()));
+        let value = match operand.kind {
             OperandKind::Pop | OperandKind::Push => quote!(__bytecode::#kind::new()),
             OperandKind::In | OperandKind::Out | OperandKind::InOut => quote!(__bytecode::#kind::new(0)),
             OperandKind::Label => quote!(__bytecode::Label(0)),
@@ -336,11 +333,24 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
                 quote!(__bytecode::Imm(0 as #ty))
             }
             _ => quote!(__bytecode::#kind { first: 0, count: 0 }),
-        });
+        };
+        quote!(#member: #value)
+    });
+    quote!(#name::#variant { #(#operands),* })
+}
+
+/// The offsets of an opcode's operands in the enum, measured on an example value, since there is no other way to get them.
+fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
+    let variant = &opcode.variant.ident;
+    if opcode.operands.is_empty() {
+        return quote!(&[]);
     }
+    let example = example(name, opcode);
+    let locals: Vec<_> = (0..opcode.operands.len()).map(|number| format_ident!("operand{number}")).collect();
+    let members = opcode.operands.iter().map(|operand| &operand.member);
     quote! {
         &{
-            let example = #name::#variant { #(#members: #values),* };
+            let example = #example;
             let start = (&raw const example).cast::<u8>();
             match &example {
                 // SAFETY: a field lies in its enum.
@@ -351,6 +361,24 @@ fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
                 _ => ::core::unreachable!(),
             }
         }
+    }
+}
+
+/// Asserts that bytecodes become others if their first byte is changed, where templates do that.
+fn become_by_first_byte(core: &TokenStream, name: &Ident, opcodes: &[Opcode<'_>]) -> TokenStream {
+    let examples = opcodes.iter().map(|opcode| example(name, opcode));
+    // SAFETY: where bytecodes become others there are several opcodes, so the enum has a tag, and starts with it.
+    // Located at the enum's name, with this macro's hygiene: the crate may forbid unsafe code.
+    quote_spanned! {Span::call_site().located_at(name.span())=>
+        const _: () = if !<#name as __bytecode::Bytecode>::QUICKENS.is_empty() {
+            let first_bytes = [#({
+                let example = #examples;
+                unsafe { (&raw const example).cast::<u8>().read() }
+            }),*];
+            #core::ir::template::Template::assert_become_by_first_byte(
+                TEMPLATES, <#name as __bytecode::Bytecode>::OFFSETS, &first_bytes,
+            );
+        };
     }
 }
 
@@ -392,7 +420,7 @@ fn interpreter(name: &Ident, opcodes: &[Opcode<'_>]) -> TokenStream {
     quote! {
         #[allow(unused_mut, unused_assignments, unused_variables, reason = "not every bytecode has a stack")]
         unsafe fn interpret(
-            code: &[Self],
+            code: *const [Self],
             machine: &__bytecode::Machine<'_, Self::Context>,
             pc: u32,
             locals: u32,
@@ -401,15 +429,18 @@ fn interpreter(name: &Ident, opcodes: &[Opcode<'_>]) -> TokenStream {
             // A copy to which no other pointer exists: it stays in registers whatever the code writes.
             let machine = &__bytecode::Machine { ..*machine };
             // A pointer instead of an index makes rustc end each arm with its own dispatch.
-            let start = code.as_ptr();
+            let start = code.cast::<Self>();
             // SAFETY: the caller starts within the code.
             let mut op = unsafe { start.add(pc as usize) };
             // SAFETY: verification made the frame large enough for the locals and the maximum stack depth together.
             let mut stack = unsafe { machine.frame.add(locals as usize + depth as usize) };
             loop {
-                debug_assert!(code.as_ptr_range().contains(&op), "verified code stays within itself");
+                debug_assert!(
+                    (start..start.wrapping_add(code.len())).contains(&op),
+                    "verified code stays within itself"
+                );
                 // SAFETY: verification ensured that no control transfer leaves the code.
-                let to = match unsafe { &*op } { #(#arms)* };
+                let to = match unsafe { *op } { #(#arms)* };
                 // Jumps meet here, which keeps the code that every bytecode runs small.
                 // SAFETY: as above.
                 let next = unsafe { start.add(to as usize) };
@@ -433,7 +464,7 @@ fn interpreter_arm(name: &Ident, number: usize, opcode: &Opcode<'_>) -> TokenStr
     let meaning = meaning_of(name, number, opcode);
     let count = |kind: OperandKind| opcode.operands.iter().filter(|operand| operand.kind == kind).count();
     let (pops, pushes) = (count(OperandKind::Pop), count(OperandKind::Push));
-    let run = quote!(#meaning::run(&*op, machine, op.offset_from_unsigned(start) as u32, stack));
+    let run = quote!(#meaning::run(op, machine, op.offset_from_unsigned(start) as u32, stack));
     let pop = (pops > 0).then(|| quote!(stack = unsafe { stack.sub(#pops) };));
     let push = (pushes > 0).then(|| quote!(stack = unsafe { stack.add(#pushes) };));
     quote! {
@@ -473,6 +504,7 @@ fn stand_in(name: &Ident, context: &Type) -> TokenStream {
                 const TAKES_UNIT: &'static [bool] = &[];
                 const PINNED: &'static [u64] = &[];
                 const SLOW_PATHS: &'static [bool] = &[];
+                const QUICKENS: &'static [bool] = &[];
                 const SITES: &'static [&'static [(u8, __bytecode::SiteInfo)]] = &[];
                 fn opcode(&self) -> usize {
                     ::core::unreachable!()
@@ -487,7 +519,7 @@ fn stand_in(name: &Ident, context: &Type) -> TokenStream {
                     &[]
                 }
                 unsafe fn interpret(
-                    _: &[Self],
+                    _: *const [Self],
                     _: &__bytecode::Machine<'_, Self::Context>,
                     _: u32,
                     _: u32,
@@ -528,8 +560,11 @@ fn hand_on(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>])
         };
         let fields = opcode.operands.iter().map(|Operand { member, kind, scalar, site, .. }| {
             let kind = format_ident!("{}", kind.name());
-            let capacity = site.as_ref().map(|(_, capacity)| Literal::u16_unsuffixed(*capacity));
-            quote!(#member: #kind #scalar #capacity)
+            let site = site.as_ref().map(|(case, capacity)| {
+                let (case, capacity) = (case.to_string(), Literal::u16_unsuffixed(*capacity));
+                quote!(#capacity #case)
+            });
+            quote!(#member: #kind #scalar #site)
         });
         quote!(opcode #variant #shape { #(#fields),* })
     });

@@ -169,7 +169,8 @@ impl<B: Bytecode> Engine<B> {
         // A fiber's stack has no room for a compiler.
         running::on_thread_stack(|| {
             stack::demand_for_compiling()?;
-            let subject = function.body().subject(form, &**function.body());
+            let ops = function.body().ops_now();
+            let subject = function.body().subject(&ops, form, &**function.body());
             self.making_room(|| {
                 let mut watch = self.inside.watch(&subject)?;
                 let result = compile(&mut watch);

@@ -6,10 +6,9 @@
 
 use super::Engine;
 use super::code::Surplus;
-use super::function::{Body, Function};
+use super::function::{Body, Function, Snapshot};
 use super::native::Links;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::ir::sites::SiteSnapshot;
 use azulejo_core::ir::template::{Step, Template};
 use azulejo_core::pass::build::{self, FunctionSource, KnownCallee, Linkage, TemplateCalls};
 use std::cell::{OnceCell, RefCell};
@@ -24,14 +23,14 @@ struct Gathered<B: Bytecode> {
     /// The address of its call cell.
     cell: u64,
     body: Arc<Body<B>>,
-    /// What its sites have learned.
-    sites: Option<SiteSnapshot>,
+    /// What it has been through.
+    snapshot: Snapshot<B>,
 }
 
 /// What the optimizer reads of a function beside its bytecode, on any thread.
 pub(super) struct OptimizerInput<B: Bytecode> {
-    /// What its sites have learned.
-    sites: Option<SiteSnapshot>,
+    /// What it has been through.
+    pub(super) snapshot: Snapshot<B>,
     /// The functions that may be inlined in it.
     inlinable: Vec<Gathered<B>>,
 }
@@ -46,11 +45,11 @@ impl<B: Bytecode> OptimizerInput<B> {
         compile: impl FnOnce(&FunctionSource<'_>) -> T,
     ) -> T {
         let mut callees = Vec::with_capacity(self.inlinable.len());
-        for &Gathered { function, cell, ref body, ref sites } in &self.inlinable {
-            let source = body.source(0, functions, sites.as_ref());
+        for &Gathered { function, cell, ref body, ref snapshot } in &self.inlinable {
+            let source = body.source(0, functions, snapshot);
             callees.push(KnownCallee { cell, function, unit: body.unit().addr() as u64, source });
         }
-        compile(&FunctionSource { callees: &callees, ..body.source(at, functions, self.sites.as_ref()) })
+        compile(&FunctionSource { callees: &callees, ..body.source(at, functions, &self.snapshot) })
     }
 }
 
@@ -93,20 +92,20 @@ impl<B: Bytecode> Engine<B> {
 
     /// Gathers what the optimizer reads of a function.
     pub(super) fn optimizer_input(&self, function: &Function<B>) -> OptimizerInput<B> {
-        let sites = function.body().snapshot();
+        let snapshot = function.body().snapshot();
         let mut inlinable = Vec::new();
         if self.inlining.calls(function.body()) {
-            self.gather(function, function.body(), sites.as_ref(), &mut inlinable);
+            self.gather(function, function.body(), &snapshot, &mut inlinable);
             let mut next = 0;
-            while let Some(Gathered { body, sites, .. }) = inlinable.get(next) {
+            while let Some(Gathered { body, snapshot, .. }) = inlinable.get(next) {
                 next += 1;
                 if self.inlining.calls(body) {
-                    let (body, sites) = (body.clone(), sites.clone());
-                    self.gather(function, &body, sites.as_ref(), &mut inlinable);
+                    let (body, snapshot) = (body.clone(), snapshot.clone());
+                    self.gather(function, &body, &snapshot, &mut inlinable);
                 }
             }
         }
-        OptimizerInput { sites, inlinable }
+        OptimizerInput { snapshot, inlinable }
     }
 
     /// Adds the functions that may be inlined in one where this body, its own or that of one of them, calls them.
@@ -114,12 +113,12 @@ impl<B: Bytecode> Engine<B> {
         &self,
         caller: &Function<B>,
         body: &Body<B>,
-        sites: Option<&SiteSnapshot>,
+        snapshot: &Snapshot<B>,
         found: &mut Vec<Gathered<B>>,
     ) {
         let mut links = self.links.borrow_mut();
         let mut templates = self.inlining.templates.borrow_mut();
-        let cells = build::callees(&body.source(0, links.functions(), sites), &mut templates);
+        let cells = build::callees(&body.source(0, links.functions(), snapshot), &mut templates);
         for cell in cells {
             if found.len() == MOST || found.iter().any(|known| known.cell == cell) {
                 continue;
@@ -128,11 +127,11 @@ impl<B: Bytecode> Engine<B> {
             let functions = self.functions.borrow();
             let Some(callee) = functions.get(number as usize).and_then(Option::as_ref) else { continue };
             let Some(body) = callee.made_body() else { continue };
-            let sites = body.snapshot();
-            let source = body.source(0, links.functions(), sites.as_ref());
+            let snapshot = body.snapshot();
+            let source = body.source(0, links.functions(), &snapshot);
             if self.may_inline(body, &source, &mut templates) {
                 callee.inlined_in.borrow_mut().insert(caller.number());
-                found.push(Gathered { function: number, cell, body: body.clone(), sites });
+                found.push(Gathered { function: number, cell, body: body.clone(), snapshot });
             }
         }
     }

@@ -6,7 +6,7 @@
 use super::Engine;
 use super::code::Surplus;
 use super::function::call_state::{Arity, Entry, Route};
-use super::function::{Function, FunctionId, TierCode};
+use super::function::{Function, FunctionId, Snapshot, TierCode};
 use super::native::Compiled;
 use super::native::Links;
 use super::run::End;
@@ -343,7 +343,7 @@ impl<B: Bytecode> Engine<B> {
                 TierCode::Baseline(code) => (code.as_target(), self.counter(function)),
             };
             let links = self.links.borrow();
-            let source = body.source(0, links.functions(), None);
+            let source = body.source(0, links.functions(), &Snapshot::NOTHING);
             let to = AdapterTarget {
                 accepts,
                 source: &source,

@@ -83,7 +83,7 @@ impl<B: Bytecode> Functions<B::Context> for Calls<'_, B> {
             engine.portion(budget, |budget| {
                 let machine = body.machine(slots, context, budget, engine.remote.word(), self);
                 // SAFETY: the code was verified, and the frame has the slots that verification asked for.
-                unsafe { B::interpret(body.ops(), &machine, 0, body.registers(), 0) }
+                unsafe { B::interpret(body.running(), &machine, 0, body.registers(), 0) }
             })
         };
         let (flow, at) = match highest {
@@ -500,7 +500,7 @@ impl<B: Bytecode> Engine<B> {
         let (flow, end) = self.portion(budget, |budget| {
             let machine = body.machine(slots, context, budget, self.remote.word(), functions);
             // SAFETY: the code was verified, and the frame has the slots that verification asked for.
-            unsafe { B::interpret(body.ops(), &machine, *at, body.registers(), depth) }
+            unsafe { B::interpret(body.running(), &machine, *at, body.registers(), depth) }
         });
         match flow {
             Flow::Return(value) => Some(Ok(End::Value(value))),

@@ -130,7 +130,8 @@ impl<B: Bytecode> Engine<B> {
 
     fn stages_of(&self, function: &Function<B>) -> Result<String, Error> {
         super::stack::demand_for_compiling()?;
-        let subject = function.body().subject(Form::Optimizer(0), &**function.body());
+        let ops = function.body().ops_now();
+        let subject = function.body().subject(&ops, Form::Optimizer(0), &**function.body());
         let mut watch = Watch::all(&subject);
         self.with_source(function, 0, |source, _| self.backend.borrow_mut().compile(source, &mut watch))?;
         Ok(watch.into_text())
@@ -181,7 +182,7 @@ impl<B: Bytecode> Engine<B> {
     pub fn disassemble(&self, function: FunctionId) -> Result<Listing, Error> {
         let _visit = self.visit();
         let function = self.function(function)?;
-        let bytecode: Vec<String> = function.body().ops().iter().map(|op| format!("{op:?}")).collect();
+        let bytecode: Vec<String> = function.body().ops_now().iter().map(|op| format!("{op:?}")).collect();
         let code = function.best_code().ok_or(Error::NotCompiled)?;
         Ok(Listing { address: code.entry().addr(), bytes: code.bytes().to_vec(), map: code.map(), bytecode })
     }

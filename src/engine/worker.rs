@@ -163,7 +163,7 @@ impl<B: Bytecode> Job<B> {
             Purpose::Entry(at) => Form::Optimizer(at),
             Purpose::Calls(arguments, _) => Form::CallEntry(arguments),
         };
-        let subject = self.body.subject(form, &NothingLearned);
+        let subject = self.body.subject(self.input.snapshot.ops(&self.body), form, &NothingLearned);
         let mut watch = inside.watch(&subject)?;
         let at = if let Purpose::Entry(at) = self.request.purpose { at } else { 0 };
         let result = self.input.with_source(&self.body, at, self.functions.functions(), |source| {

@@ -395,6 +395,7 @@ impl<M: Backend> Filler<'_, M> {
             HoleSource::Layout => self.around.functions.show.unwrap_or_default().layout,
             HoleSource::Shown => self.around.functions.show.unwrap_or_default().offset(),
             HoleSource::Here => placed.at as u64,
+            HoleSource::Bytecode => placed.here.op.addr() as u64,
             HoleSource::Unit => self.around.unit,
             HoleSource::SlowPath => self.around.slow_paths.wrapping_add(placed.at as u64),
             HoleSource::Table => {

@@ -339,6 +339,7 @@ impl Patch {
             HoleSource::Table
             | HoleSource::Unit
             | HoleSource::Here
+            | HoleSource::Bytecode
             | HoleSource::SlowPath
             | HoleSource::Newest
             | HoleSource::Layout

@@ -149,8 +149,7 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
             return false;
         }
         let mut maker = None;
-        for op in code {
-            let opcode = op.opcode();
+        for opcode in Self::opcodes(code) {
             if !self.opcodes.is_known(opcode) {
                 maker.get_or_insert_with(|| self.maker()).make(opcode);
             }
@@ -160,7 +159,19 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
 
     /// Whether the code of all opcodes that a function has was made, or cannot be.
     pub fn knows(&self, code: &[B]) -> bool {
-        code.iter().all(|op| self.opcodes.is_known(op.opcode()))
+        Self::opcodes(code).all(|opcode| self.opcodes.is_known(opcode))
+    }
+
+    /// The opcodes that a function's bytecodes have, or may have later.
+    fn opcodes(code: &[B]) -> impl Iterator<Item = usize> {
+        code.iter().flat_map(|op| {
+            let opcode = op.opcode();
+            let later = match B::QUICKENS.get(opcode) {
+                Some(true) => Template::may_become(B::templates(), opcode),
+                _ => Vec::new(),
+            };
+            core::iter::once(opcode).chain(later)
+        })
     }
 
     /// Makes the code of all opcodes; returns how many have none.

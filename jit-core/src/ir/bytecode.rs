@@ -190,6 +190,9 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     /// For each opcode, whether its template takes `(cu)`; empty if no template does.
     const TAKES_UNIT: &'static [bool];
 
+    /// For each opcode, whether its template makes bytecodes others; empty if no template does.
+    const QUICKENS: &'static [bool];
+
     /// Constants that templates use a lot: baseline code keeps them in machine registers, as far as the machine has some for that.
     const PINNED: &'static [u64];
 
@@ -214,9 +217,10 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     /// # Safety
     ///
     /// The code must have been verified, the frame must have the number of slots that `verify` returned, the context must
-    /// be valid for the whole run, and so must the sites whose addresses are in the code.
+    /// be valid for the whole run, and so must the sites whose addresses are in the code. If the code [quickens](Self::QUICKENS),
+    /// it may be written by this pointer, and nobody else reads or writes it meanwhile but what it calls.
     unsafe fn interpret(
-        code: &[Self],
+        code: *const [Self],
         machine: &Machine<'_, Self::Context>,
         pc: u32,
         locals: u32,
@@ -259,8 +263,8 @@ pub unsafe trait Semantics<const NUMBER: usize>: Bytecode {
     ///
     /// # Safety
     ///
-    /// `op` must have this opcode and be verified, and `machine` must meet the requirements of [`Bytecode::interpret`].
-    unsafe fn run(op: &Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow;
+    /// `op` must lead to a bytecode of this opcode that was verified, and `machine` must meet the requirements of [`Bytecode::interpret`].
+    unsafe fn run(op: *const Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow;
 }
 
 /// [`Semantics`], required under the opcode's name, so that the error for a missing template names the opcode.
@@ -278,7 +282,7 @@ pub trait Means<Marker, const NUMBER: usize>: Bytecode {
     /// # Safety
     ///
     /// The requirements of [`Semantics::run`].
-    unsafe fn run(op: &Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow;
+    unsafe fn run(op: *const Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow;
 }
 
 #[diagnostic::do_not_recommend]
@@ -287,7 +291,7 @@ impl<B: Semantics<NUMBER>, Marker, const NUMBER: usize> Means<Marker, NUMBER> fo
 
     // In a build without optimization, inlining would keep the arguments a second time for each arm of the interpreter.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    unsafe fn run(op: &Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow {
+    unsafe fn run(op: *const Self, machine: &Machine<'_, Self::Context>, at: u32, stack: *mut u64) -> Flow {
         // SAFETY: the caller meets the requirements of `Semantics::run`.
         unsafe { <B as Semantics<NUMBER>>::run(op, machine, at, stack) }
     }

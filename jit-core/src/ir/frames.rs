@@ -95,6 +95,18 @@ impl ShowPlan {
     }
 }
 
+/// The number of the first call that observes in a template whose bytecodes become others. No other opcode's calls have these numbers:
+/// whoever sees a frame knows by which opcode the call is made, though the bytecode may be another one by now.
+pub const fn first_call(opcode: usize) -> u32 {
+    (opcode as u32 + 1) << u16::BITS
+}
+
+/// The number by which a call is known whose number a frame shows, where the bytecode was defined as another one than it is now. Opcodes that
+/// become no others share numbers, but a bytecode that has become such a one stays it.
+pub fn call_of(shown: u32, defined: usize, now: usize) -> u32 {
+    if defined == now || shown >= first_call(0) { shown } else { first_call(now) | shown }
+}
+
 impl<C> Machine<'_, C> {
     /// Shows the frame to a call that observes, which is the template's call of this number.
     ///

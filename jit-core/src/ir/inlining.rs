@@ -24,7 +24,7 @@ pub struct InlinedFrame {
     /// The bytecode of the caller that makes the call. The caller goes on at the next one.
     pub call: u32,
     /// Which of the calls that show their frame it is in the template of that bytecode, if it does.
-    pub shown: Option<u16>,
+    pub shown: Option<u32>,
     /// The VM register that gets the result, if one does: its number among all, and the type that the result is read as.
     pub result: Option<(u32, Type)>,
 }
@@ -114,7 +114,7 @@ pub struct LeftFrame {
     pub call: u32,
     /// Which of the calls that show their frame it is in the template of that bytecode, if it does: then the caller's frame has to be shown
     /// while the function runs on.
-    pub shown: Option<u16>,
+    pub shown: Option<u32>,
     /// The VM register of its caller that gets its result, if one does, and the type that the result is read as.
     pub result: Option<(u32, Type)>,
     /// The bytecode where it goes on.

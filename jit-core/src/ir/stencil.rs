@@ -25,6 +25,8 @@ pub enum HoleSource {
     Unit,
     /// The index of the bytecode itself.
     Here,
+    /// The address of the bytecode itself.
+    Bytecode,
     /// The address of the bytecode's entry in [`SlowPaths`](super::slow_paths::SlowPaths).
     SlowPath,
     /// The address of the word that leads to the newest of the frames that are shown.

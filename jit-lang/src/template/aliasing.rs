@@ -139,6 +139,7 @@ impl Look<'_> {
             | Kind::Return(None)
             | Kind::Exit(_)
             | Kind::Trap(_)
+            | Kind::Quicken(..)
             | Kind::Window(_)
             | Kind::WindowLength(_) => {}
         }

@@ -99,6 +99,8 @@ pub enum Kind {
     Guard(Box<Typed>, Box<Typed>),
     /// Ends the function with a trap of this code.
     Trap(Vec<Token>),
+    /// Makes the bytecode one with this opcode, which is also given as written.
+    Quicken(usize, Vec<Token>),
     /// A flag, the code of the trap if the flag is false, and an expression with an access ([`Access::Within`]) that
     /// may fault instead.
     Within(Box<Typed>, Vec<Token>, Box<Typed>),
@@ -192,7 +194,7 @@ pub struct Call {
     /// The effects that the call may have.
     pub effect: Effect,
     /// If it observes, which of the template's calls that do.
-    pub shown: Option<u16>,
+    pub shown: Option<u32>,
     /// Whether the Rust function may fail: it returns a `Result`. If it fails, so does the bytecode.
     pub throws: bool,
     /// Whether the template vouches for addresses, and may call unsafe functions.
@@ -315,7 +317,7 @@ pub struct Invoke {
     /// The effects that the call may have.
     pub effect: Effect,
     /// If it observes, which of the template's calls that do.
-    pub shown: Option<u16>,
+    pub shown: Option<u32>,
 }
 
 /// A call, and what is done if it fails.
@@ -352,7 +354,7 @@ pub enum Callee {
 }
 
 /// An operand of the opcode.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Operand {
     /// The field's name.
     pub name: String,
@@ -362,6 +364,8 @@ pub struct Operand {
     pub scalar: Option<Scalar>,
     /// For a site, how many cases it has room for.
     pub capacity: u16,
+    /// For a site, the struct that a case is, as the enum writes it.
+    pub case: String,
 }
 
 /// An opcode, as its enum declares it.
@@ -373,4 +377,13 @@ pub struct Opcode {
     pub place: Place,
     /// Its operands.
     pub operands: Vec<Operand>,
+}
+
+/// The enum that an opcode belongs to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Enum<'a> {
+    /// Its path, as the rows write it.
+    pub path: &'a [Token],
+    /// Its opcodes, by number.
+    pub opcodes: &'a [Opcode],
 }

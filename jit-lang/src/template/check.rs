@@ -5,7 +5,7 @@
 //! [`super::values`] the operators.
 
 use super::Source;
-use super::ast::{Constant, Kind, Leads, Native, Opcode, Typed};
+use super::ast::{Constant, Enum, Kind, Leads, Native, Opcode, Typed};
 use super::calls::RUNS;
 use super::control::Mark;
 use super::fields::{self, Structs};
@@ -25,6 +25,8 @@ pub(super) type Checked<T> = Result<T, Error>;
 /// The state of checking one template.
 pub(super) struct Checker<'a> {
     pub(super) opcode: &'a Opcode,
+    /// The enum that it belongs to.
+    pub(super) of: Enum<'a>,
     pub(super) vocab: Vocabulary,
     pub(super) macros: &'a HashMap<String, Macro>,
     pub(super) structs: &'a Structs,
@@ -63,8 +65,10 @@ pub(super) struct Checker<'a> {
     /// The cases at hand: those of the enclosing `cached`s.
     pub(super) cases: Vec<CaseAtHand>,
     pub(super) n_cached: usize,
-    /// How many calls that observe there are so far.
-    pub(super) n_shown: u16,
+    /// The number of the next call that observes.
+    pub(super) n_shown: u32,
+    /// Whether bytecodes become others.
+    pub(super) quickens: bool,
     /// Whether this is in a slow path.
     pub(super) is_slow: bool,
     /// The sites that are passed to functions outside of slow paths.
@@ -90,6 +94,7 @@ pub(super) fn fail<T>(place: Place, message: impl Into<String>) -> Checked<T> {
 impl<'a> Checker<'a> {
     pub(super) fn new(
         opcode: &'a Opcode,
+        of: Enum<'a>,
         vocab: Vocabulary,
         source: &'a Source,
         kinds: &'a Kinds,
@@ -98,6 +103,7 @@ impl<'a> Checker<'a> {
     ) -> Self {
         Checker {
             opcode,
+            of,
             vocab,
             macros: &source.macros,
             structs: &source.structs,
@@ -122,6 +128,7 @@ impl<'a> Checker<'a> {
             cases: Vec::new(),
             n_cached: 0,
             n_shown: 0,
+            quickens: false,
             is_slow: false,
             taught_anywhere: Vec::new(),
             has_effect: false,

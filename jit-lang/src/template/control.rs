@@ -48,6 +48,7 @@ impl Checker<'_> {
             "trap" => self.trap(rest, place),
             "switch" => self.switch(rest, place),
             "set" => self.set(rest, place),
+            "quicken" => self.quicken(rest, place),
             "guard" => self.guard(rest, place),
             "slow" | "slowv" => self.slow(word, rest, place, expect),
             "within" => self.within(rest, place, expect),

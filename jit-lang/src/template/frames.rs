@@ -13,9 +13,9 @@ use azulejo_core::vocab::{Scalar, Type};
 
 impl Checker<'_> {
     /// The number of a call with this effect, if it observes.
-    pub(super) fn shown(&mut self, effect: Effect) -> Option<u16> {
+    pub(super) fn shown(&mut self, effect: Effect) -> Option<u32> {
         let number = (effect == Effect::Observes).then_some(self.n_shown);
-        self.n_shown = self.n_shown.wrapping_add(number.is_some() as u16);
+        self.n_shown = self.n_shown.wrapping_add(number.is_some() as u32);
         number
     }
 

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** a formula only computes, from its argument alone. Its tree has variable 0 for the argument.
 
-use super::ast::{Constant, Kind, Opcode, Typed};
+use super::ast::{Constant, Enum, Kind, Opcode, Typed};
 use super::check::{Checked, Checker, fail};
 use super::signs::Sign;
 use super::source::Source;
@@ -256,7 +256,7 @@ fn formula(
 ) -> Checked<Typed> {
     let opcode = Opcode { name: kind.text.clone(), place: kind.place, operands: Vec::new() };
     let none = Kinds::default();
-    let mut checker = Checker::new(&opcode, vocab, source, &none, true, true);
+    let mut checker = Checker::new(&opcode, Enum::default(), vocab, source, &none, true, true);
     checker.formula(written, meant).map_err(|error| checker.in_row(error, &kind.text))
 }
 

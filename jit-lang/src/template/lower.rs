@@ -439,6 +439,7 @@ impl Lowering<'_> {
                 self.start(goes_on, &[], false);
             }
             Kind::Trap(code) => self.trap(code),
+            Kind::Quicken(opcode, _) => self.step(Step::Quicken { opcode: *opcode }),
             other => unreachable!("{other:?} has a value"),
         }
     }
@@ -537,7 +538,7 @@ impl Lowering<'_> {
     }
 
     /// Shows the frame to the call that is emitted next, if that observes.
-    fn show(&mut self, call: Option<u16>) {
+    fn show(&mut self, call: Option<u32>) {
         if let Some(call) = call {
             self.step(Step::Show { call });
         }

@@ -16,6 +16,7 @@ mod kinds;
 mod lower;
 mod macros;
 mod of_kind;
+mod quicken;
 mod regions;
 pub mod signs;
 mod sites;
@@ -34,7 +35,8 @@ pub use source::{Row, Source};
 
 use crate::place::Error;
 use aliasing::Warning;
-use ast::{Native, Opcode, Typed};
+use ast::{Enum, Native, Opcode, Typed};
+use azulejo_core::ir::frames::first_call;
 use azulejo_core::vocab::Vocabulary;
 use check::Checker;
 use steps::Template;
@@ -52,7 +54,7 @@ pub struct Compiled {
     pub warnings: Vec<Warning>,
 }
 
-/// Compiles a row for its opcode. Returns `None` for a row that did not parse or uses a kind that is wrong, since that error was
+/// Compiles a row for its opcode, one of these of the enum. Returns `None` for a row that did not parse or uses a kind that is wrong, since that error was
 /// reported already.
 ///
 /// # Errors
@@ -61,13 +63,24 @@ pub struct Compiled {
 pub fn compile(
     row: &Row,
     opcode: &Opcode,
+    opcodes: &[Opcode],
     vocab: Vocabulary,
     source: &Source,
     kinds: &Kinds,
 ) -> Result<Option<Compiled>, Error> {
     let Some(body) = &row.body else { return Ok(None) };
-    let mut checker = Checker::new(opcode, vocab, source, kinds, row.is_unsafe.is_some(), row.stores_itself);
-    let body = match checker.template(body) {
+    let of = Enum { path: &row.path, opcodes };
+    let is_unsafe = row.is_unsafe.is_some();
+    let new = || Checker::new(opcode, of, vocab, source, kinds, is_unsafe, row.stores_itself);
+    let mut checker = new();
+    let mut checked = checker.template(body);
+    if checked.is_ok() && checker.quickens {
+        let number = opcodes.iter().position(|one| one.name == opcode.name).unwrap_or(0);
+        checker = new();
+        checker.n_shown = first_call(number);
+        checked = checker.template(body);
+    }
+    let body = match checked {
         Ok(body) => body,
         Err(_) if checker.is_moot => return Ok(None),
         Err(error) => return Err(checker.in_row(error, &row.to_string())),

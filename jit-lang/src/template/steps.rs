@@ -182,13 +182,15 @@ pub enum Step {
         effect: Effect,
     },
     /// Shows the frame to the call that follows.
-    Show { call: u16 },
+    Show { call: u32 },
     /// The address of the frames that are shown.
     Frames,
     /// A call of a function of bytecode.
     Invoke { function: Ref, args: StepArguments, ret: Type, catches: bool, effect: Effect },
     /// A function of bytecode that was called has failed, and its caller goes on.
     Caught { function: Ref, code: Ref },
+    /// Makes the bytecode another one.
+    Quicken { opcode: usize },
     /// Writes a VM register.
     Write { operand: usize, value: Ref },
     /// Starts a block.

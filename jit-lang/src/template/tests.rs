@@ -32,7 +32,8 @@ fn opcode(written: &str) -> (Opcode, bool) {
         let scalar = argument.as_deref().and_then(Scalar::from_name);
         let capacity = argument.and_then(|argument| argument.parse().ok()).unwrap_or(0);
         let (name, kind) = (name.to_string(), kind.expect("a field has a kind"));
-        operands.push(Operand { name, kind, scalar, capacity });
+        let case = String::new();
+        operands.push(Operand { name, kind, scalar, capacity, case });
     }
     (Opcode { name: name.text, place: Place::NOWHERE, operands }, stores_itself)
 }

@@ -8,7 +8,7 @@ use crate::kept::Kept;
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::vocab::op::{Key, Yields};
 use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
-use azulejo_lang::Token;
+use azulejo_lang::{Place, Token};
 use azulejo_lang::template::ast::{
     Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Try, Typed,
 };
@@ -18,13 +18,13 @@ use quote::{format_ident, quote, quote_spanned};
 
 /// The body of an opcode's arm. The opcode is one of the enum at a path, with this number.
 pub(super) fn interpret(
-    (path, number, opcode): (&TokenStream, usize, &Opcode),
+    (path, number, opcode, members): (&TokenStream, usize, &Opcode, &[TokenStream]),
     vocab: Vocabulary,
     operators: Option<&TokenStream>,
     body: &Typed,
     kept: &Kept,
 ) -> TokenStream {
-    let writer = Writer { path, number, opcode, vocab, operators, kept };
+    let writer = Writer { path, number, opcode, members, vocab, operators, kept };
     let body_tokens = writer.expression(body);
     if body.leaves { quote!({ #body_tokens }) } else { quote!({ #body_tokens; __bytecode::Flow::Next }) }
 }
@@ -35,6 +35,8 @@ struct Writer<'a> {
     /// The opcode's number.
     number: usize,
     opcode: &'a Opcode,
+    /// The operands' fields.
+    members: &'a [TokenStream],
     vocab: Vocabulary,
     /// The module of the user's operators.
     operators: Option<&'a TokenStream>,
@@ -312,8 +314,25 @@ impl Writer<'_> {
                 }}
             }
             Kind::Trap(code) => self.trap(code),
+            Kind::Quicken(opcode, written) => self.quicken(*opcode, written),
             other => unreachable!("{other:?} has a value"),
         }
+    }
+
+    /// Makes the bytecode another one. Rustc checks that the templates of the two do the same with their operands.
+    fn quicken(&self, to: usize, written: &[Token]) -> TokenStream {
+        let (path, number, variant) = (self.path, self.number, self.kept.print(written));
+        let place = super::natives::shown_at(self.kept.span(written.last().map_or(Place::NOWHERE, Token::place)));
+        let (op, check) = (super::natives::moved(path, place), quote_spanned!(place=> __build::assert_may_become));
+        let template = |number: usize| quote_spanned!(place=> <#op as __bytecode::Semantics<#number>>::TEMPLATE);
+        let [from, to] = [number, to].map(template);
+        let blocks = [&from, &to].map(|template| quote_spanned!(place=> { #template.blocks as usize }));
+        let fields = self.members.iter().enumerate().map(|(at, member)| {
+            let field = self.field(at);
+            quote!(#member: #field)
+        });
+        let asserted = quote_spanned!(place=> const _: () = #check::<#(#blocks),*>(#from, #to););
+        quote!({ #asserted op.cast_mut().write(#variant { #(#fields),* }); })
     }
 
     fn constant(&self, constant: &Constant, ty: Type, sign: Sign) -> TokenStream {
@@ -578,8 +597,8 @@ impl Writer<'_> {
 
 /// What stands before a call that observes, and behind it, and the arguments: the frame is shown meanwhile. The arguments come first,
 /// as there may be such calls among them.
-fn shown(call: Option<u16>, args: Vec<TokenStream>) -> ([TokenStream; 2], Vec<TokenStream>) {
-    let Some(call) = call.map(Literal::u16_unsuffixed) else { return ([quote!(), quote!()], args) };
+fn shown(call: Option<u32>, args: Vec<TokenStream>) -> ([TokenStream; 2], Vec<TokenStream>) {
+    let Some(call) = call.map(Literal::u32_unsuffixed) else { return ([quote!(), quote!()], args) };
     let names = (0..args.len()).map(|at| format_ident!("argument{at}"));
     let names: Vec<TokenStream> = names.map(|name| quote!(#name)).collect();
     let show = quote!(#(let #names = #args;)* machine.show_frame(at, #call););

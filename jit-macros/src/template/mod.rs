@@ -127,15 +127,9 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
 struct Description {
     /// The path of the operators that the enum was derived with.
     operators: Option<TokenStream>,
-    opcodes: Vec<Described>,
-}
-
-/// The description of an opcode.
-struct Described {
-    name: String,
-    operands: Vec<Operand>,
-    /// The operands' fields, for use in patterns.
-    members: Vec<TokenStream>,
+    opcodes: Vec<Opcode>,
+    /// For each opcode the operands' fields, for use in patterns.
+    members: Vec<Vec<TokenStream>>,
 }
 
 impl Description {
@@ -144,7 +138,7 @@ impl Description {
     }
 }
 
-/// Parses `enum Op; operators { crate::my_ops } opcode Add struct { dst: Out i64, cache: Site 4, … } …`.
+/// Parses `enum Op; operators { crate::my_ops } opcode Add struct { dst: Out i64, cache: Site 4 "Case", … } …`.
 fn description_of(tokens: Vec<Token>, kept: &Kept) -> Option<Description> {
     let mut reader = Reader::new(tokens);
     reader.next()?;
@@ -154,7 +148,7 @@ fn description_of(tokens: Vec<Token>, kept: &Kept) -> Option<Description> {
     if reader.takes_word("operators") {
         operators = Some(kept.print(&reader.group(Delimiter::Brace)?.tokens));
     }
-    let mut opcodes = Vec::new();
+    let (mut opcodes, mut members_of_all) = (Vec::new(), Vec::new());
     while reader.takes_word("opcode") {
         let Token::Word(name) = reader.next()? else { return None };
         reader.next()?;
@@ -164,19 +158,23 @@ fn description_of(tokens: Vec<Token>, kept: &Kept) -> Option<Description> {
             let member = fields.next()?;
             fields.next()?;
             let kind = OperandKind::from_name(&fields.next()?.to_string())?;
-            let (mut scalar, mut capacity) = (None, 0);
+            let (mut scalar, mut capacity, mut case) = (None, 0, String::new());
             match fields.peek() {
                 Some(Token::Word(_)) => scalar = Scalar::from_name(&fields.next()?.to_string()),
-                Some(Token::Literal(_)) => capacity = fields.next()?.to_string().parse().ok()?,
+                Some(Token::Literal(_)) => {
+                    capacity = fields.next()?.to_string().parse().ok()?;
+                    case = fields.next()?.to_string();
+                }
                 _ => {}
             }
             fields.takes_punct(',');
-            operands.push(Operand { name: member.to_string(), kind, scalar, capacity });
+            operands.push(Operand { name: member.to_string(), kind, scalar, capacity, case });
             members.push(kept.print(&[member]));
         }
-        opcodes.push(Described { name: name.text, operands, members });
+        opcodes.push(Opcode { name: name.text, place: Place::NOWHERE, operands });
+        members_of_all.push(members);
     }
-    Some(Description { operators, opcodes })
+    Some(Description { operators, opcodes, members: members_of_all })
 }
 
 /// A stand-in for the meaning of an opcode whose row is wrong, so that it is not reported as missing.
@@ -197,7 +195,7 @@ fn placeholder(row: &Row, description: &Description, kept: &Kept) -> TokenStream
                 &#core::template::Template::plain(&[], 1);
 
             unsafe fn run(
-                _: &#path,
+                _: *const #path,
                 _: &#core::bytecode::Machine<'_, <#path as #core::bytecode::Bytecode>::Context>,
                 _: u32,
                 _: *mut u64,
@@ -239,28 +237,28 @@ struct Rows<'a> {
 impl Rows<'_> {
     fn expand(&mut self, row: &Row) -> Result<TokenStream, Error> {
         let Rows { description, vocab, source, set, kept, .. } = *self;
-        let Description { operators, opcodes } = description;
+        let Description { operators, opcodes, members } = description;
         let Some(number) = description.number(row) else {
             let hint = did_you_mean(&row.name.text, opcodes.iter().map(|opcode| opcode.name.as_str()));
             let message = format!("the enum has no opcode `{}`{hint}", row.name.text);
             return Err(Error::new(row.name.place, message));
         };
-        let Described { name, operands, members } = &opcodes[number];
-        let opcode = Opcode { name: name.clone(), place: row.name.place, operands: operands.clone() };
+        let members = &members[number];
+        let opcode = Opcode { place: row.name.place, ..opcodes[number].clone() };
         // The errors of a row that did not parse were reported already.
-        let Some(compiled) = compile(row, &opcode, vocab, source, set)? else {
+        let Some(compiled) = compile(row, &opcode, opcodes, vocab, source, set)? else {
             return Ok(placeholder(row, description, kept));
         };
         let (path, name) = (kept.print(&row.path), kept.word(&row.name));
         let warnings = warnings(&compiled.warnings, &opcode, kept);
         let natives = natives::items(&compiled.natives, &path, kept);
-        let sites = operands.iter().enumerate().filter(|(_, operand)| operand.kind == OperandKind::Site);
+        let sites = opcode.operands.iter().enumerate().filter(|(_, operand)| operand.kind == OperandKind::Site);
         let sites = sites.map(|(at, _)| natives::site_item(&path, number, at));
         if self.kinds.is_none() && compiled.template.uses_kinds() {
             self.kinds = Some(kinds::name(&row.path, number));
         }
         let template = print::template(&compiled.template, self.kinds.as_ref(), &source.regions, kept);
-        let op = (&path, number, &opcode);
+        let op = (&path, number, &opcode, &members[..]);
         let arm = interpret::interpret(op, vocab, operators.as_ref(), &compiled.body, kept);
         let fields = members.iter().enumerate().map(|(at, member)| {
             let local = format_ident!("operand{at}");
@@ -277,7 +275,7 @@ impl Rows<'_> {
                     // Without optimization an interpreter with all arms inlined into one function takes hundreds of KiB of stack.
                     #[cfg_attr(not(debug_assertions), inline(always))]
                     unsafe fn run(
-                        op: &#path,
+                        op: *const #path,
                         machine: &__bytecode::Machine<'_, <#path as __bytecode::Bytecode>::Context>,
                         at: u32,
                         stack: *mut u64,
@@ -307,6 +305,7 @@ impl Rows<'_> {
                     bytecode as __bytecode, graph as __graph, regions as __regions, sites as __sites,
                 };
                 use ::azulejo::__private::core::ir::template as __template;
+                use ::azulejo::__private::core::pass::build as __build;
                 use ::azulejo::__private::core::{native as __native, vocab as __vocab};
                 use ::azulejo::__private::core::vocab::meaning as __meaning;
                 #(#sites)*

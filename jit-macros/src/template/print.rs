@@ -222,8 +222,12 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
         Step::Slow => quote!(Slow),
         Step::General => quote!(General),
         Step::Show { call } => {
-            let call = number(*call);
+            let call = Literal::u32_unsuffixed(*call);
             quote!(Show { call: #call })
+        }
+        Step::Quicken { opcode } => {
+            let opcode = Literal::usize_unsuffixed(*opcode);
+            quote!(Quicken { opcode: #opcode })
         }
         Step::Frames => quote!(Frames),
         Step::Jump { block, args } => {

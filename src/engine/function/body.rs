@@ -13,6 +13,7 @@
 
 use super::interpreted::EngineWords;
 use super::layout::{FrameLayout, Showing};
+use super::running::{Running, Snapshot};
 use super::speculation::Speculation;
 use super::tier_state::Budget;
 use crate::Error;
@@ -22,10 +23,11 @@ use azulejo_core::check::{self, temporaries::temporaries};
 use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
 use azulejo_core::ir::frames::ShowPlan;
 use azulejo_core::ir::interpreted::RecordParts;
-use azulejo_core::ir::sites::{SiteSnapshot, Sites};
-use azulejo_core::pass::build::{self, FunctionSource};
+use azulejo_core::ir::sites::Sites;
+use azulejo_core::pass::build::{self, FunctionSource, Instructions};
 use azulejo_core::verify::{self, Fault, Shape, VerifyError};
 use azulejo_core::vocab::Vocabulary;
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -33,7 +35,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Verified bytecode, with everything that a compiler on any thread needs to know of the function.
 pub(crate) struct Body<B: Bytecode> {
     name: Arc<str>,
+    /// The bytecode as it was defined.
     code: Code<B>,
+    /// The bytecode that runs, if bytecodes may become others: see [`Running`].
+    running: Option<Running<B>>,
     registers: u32,
     shape: Shape,
     /// How often all code was discarded. Code that was requested in an earlier generation is not installed.
@@ -117,20 +122,41 @@ impl<B: Bytecode> Body<B> {
         }
         let (generation, speculation) = (AtomicU32::new(0), Speculation::of(&code.ops));
         let sites = Sites::of(&mut code.ops, speculation.slow_paths());
+        let running = Running::of(&code.ops);
         let show = showing.map(|showing| {
             let newest = showing.newest;
-            let layout = FrameLayout::new(showing, (&code.ops[..], &code.labels[..]), registers, &mut shape);
+            let start = running.as_ref().map_or(code.ops.as_ptr(), |running| running.ops().cast());
+            let ops = (&code.ops[..], start, &code.labels[..]);
+            let layout = FrameLayout::new(showing, ops, registers, &mut shape);
             (layout.plan(newest), layout)
         });
-        Ok(Body { name, code, registers, shape, generation, guards, speculation, sites, show })
+        Ok(Body { name, code, running, registers, shape, generation, guards, speculation, sites, show })
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
         &self.name
     }
 
+    /// The bytecode as it was defined.
     pub(crate) fn ops(&self) -> &[B] {
         &self.code.ops
+    }
+
+    /// The bytecode that runs. Whatever runs may write there.
+    #[inline(always)]
+    pub(crate) fn running(&self) -> *const [B] {
+        match &self.running {
+            Some(running) => running.ops(),
+            None => &raw const self.code.ops[..],
+        }
+    }
+
+    /// The bytecode as it is now. For the engine's thread.
+    pub(crate) fn ops_now(&self) -> Cow<'_, [B]> {
+        match &self.running {
+            Some(running) => Cow::Owned(running.now()),
+            None => Cow::Borrowed(&self.code.ops),
+        }
     }
 
     pub(crate) fn registers(&self) -> u32 {
@@ -230,7 +256,7 @@ impl<B: Bytecode> Body<B> {
         let slow_paths = self.speculation.slow_paths();
         let EngineWords { functions, stop, fuel } = words;
         RecordParts {
-            code: self.code.ops.as_ptr().cast(),
+            code: self.running().cast(),
             labels: self.code.labels.as_ptr(),
             unit: self.unit(),
             functions,
@@ -258,28 +284,39 @@ impl<B: Bytecode> Body<B> {
 
     /// The function as observers of compilations see it. Only the thread that runs the function knows what it has learned: there
     /// it is the body itself that tells.
-    pub(crate) fn subject<'a>(&'a self, form: Form, learned: &'a dyn Learned) -> Subject<'a, B> {
-        Subject { name: &self.name, code: &self.code.ops, form, learned }
+    pub(crate) fn subject<'a>(
+        &'a self,
+        code: &'a [B],
+        form: Form,
+        learned: &'a dyn Learned,
+    ) -> Subject<'a, B> {
+        Subject { name: &self.name, code, form, learned }
     }
 
-    /// What the function's sites have learned, for the optimizer; `None` if code is to read the sites when it runs. For the engine's
-    /// thread.
-    pub(crate) fn snapshot(&self) -> Option<SiteSnapshot> {
-        self.speculation.left_out().and_then(|_| self.sites.snapshot())
+    /// What the optimizer is to know of what the function has been through. For the engine's thread.
+    pub(crate) fn snapshot(&self) -> Snapshot<B> {
+        Snapshot {
+            sites: self.speculation.left_out().and_then(|_| self.sites.snapshot()),
+            ops: self.running.as_ref().map(Running::snapshot),
+        }
     }
 
-    /// The function as the optimizer takes it, to start at the bytecode `entry`, with its sites as they are in the snapshot.
+    /// The function as the optimizer takes it, to start at the bytecode `entry`, with what is in the snapshot.
     pub(crate) fn source<'a>(
         &'a self,
         entry: u32,
         functions: build::Linkage<'a>,
-        sites: Option<&'a SiteSnapshot>,
+        snapshot: &'a Snapshot<B>,
     ) -> FunctionSource<'a> {
+        let code: &dyn Instructions = match &snapshot.ops {
+            Some(ops) => ops,
+            None => &self.code.ops,
+        };
         FunctionSource {
             vocab: Vocabulary { extra: B::OPERATORS },
             opcodes: B::OPCODES,
             templates: if self.guards { B::guarded_templates() } else { B::templates() },
-            code: &self.code.ops,
+            code,
             labels: &self.code.labels,
             locals: self.registers,
             slots: self.shape.slots,
@@ -291,7 +328,7 @@ impl<B: Bytecode> Body<B> {
             },
             functions: self.linkage(functions),
             slow_paths: self.speculation.left_out(),
-            sites,
+            sites: snapshot.sites.as_ref(),
             missing: self.code.missing,
             drops_surplus: self.code.surplus == Surplus::Dropped,
             call_entry: None,
@@ -299,10 +336,12 @@ impl<B: Bytecode> Body<B> {
         }
     }
 
-    /// The function as the baseline compiler takes it. Its loops decrement this budget, if there is one.
+    /// The function as the baseline compiler takes it. Its loops decrement this budget, if there is one. For the engine's thread.
     pub(crate) fn bytecode(&self, budget: Option<*const Cell<i32>>) -> verify::Function<'_, B> {
+        // SAFETY: the bytecode exists as long as the body, and nobody writes it while it is compiled on its thread.
+        let code = unsafe { &*self.running() };
         verify::Function {
-            code: &self.code.ops,
+            code,
             labels: &self.code.labels,
             registers: self.registers,
             shape: &self.shape,

@@ -5,7 +5,7 @@
 //! for the first time.
 
 use azulejo_core::ir::bytecode::{Bytecode, MAX_OPERANDS, Raw};
-use azulejo_core::ir::frames::{SHOWN_SLOTS, ShowPlan};
+use azulejo_core::ir::frames::{SHOWN_SLOTS, ShowPlan, call_of};
 use azulejo_core::pass::build::{FunctionSource, Instructions, Linkage, Roots, TemplateUses, roots};
 use azulejo_core::verify::Shape;
 use azulejo_core::vocab::Vocabulary;
@@ -48,11 +48,19 @@ trait HasRoots {
     ///
     /// The bytecode must still exist.
     unsafe fn roots(&self) -> Roots;
+    /// The number by which the roots know a call that a frame shows.
+    ///
+    /// # Safety
+    ///
+    /// The bytecode must still exist, and this is its engine's thread.
+    unsafe fn call(&self, bytecode: u32, shown: u32) -> u32;
 }
 
 /// The bytecode of a function. The lists belong to the function's body, and nobody changes them.
 struct Bytecodes<B> {
     ops: *const B,
+    /// Where they run: some may have become others.
+    running: *const B,
     len: usize,
     labels: (*const u32, usize),
     depths: (*const u32, usize),
@@ -64,6 +72,10 @@ struct Bytecodes<B> {
 impl<B: Bytecode> Instructions for Bytecodes<B> {
     fn len(&self) -> usize {
         self.len
+    }
+
+    fn address_of(&self, _: usize) -> u64 {
+        unreachable!("no code is made of this")
     }
 
     fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]) {
@@ -99,13 +111,22 @@ impl<B: Bytecode> HasRoots for Bytecodes<B> {
         };
         roots(&source, &self.uses)
     }
+
+    unsafe fn call(&self, bytecode: u32, shown: u32) -> u32 {
+        if B::QUICKENS.is_empty() {
+            return shown;
+        }
+        // SAFETY: the caller guarantees that they exist, and nobody writes them now.
+        let [defined, now] = [self.ops, self.running].map(|ops| unsafe { *ops.add(bytecode as usize) }.opcode());
+        call_of(shown, defined, now)
+    }
 }
 
 impl FrameLayout {
-    /// The layout of a function with these bytecodes, whose frames get room to be shown in.
+    /// The layout of a function with these bytecodes, which run at this address, and whose frames get room to be shown in.
     pub(crate) fn new<B: Bytecode>(
         Showing { function, uses, .. }: Showing,
-        (ops, labels): (&[B], &[u32]),
+        (ops, running, labels): (&[B], *const B, &[u32]),
         registers: u32,
         shape: &mut Shape,
     ) -> Box<FrameLayout> {
@@ -113,6 +134,7 @@ impl FrameLayout {
         shape.slots += SHOWN_SLOTS;
         let code = Bytecodes {
             ops: ops.as_ptr(),
+            running,
             len: ops.len(),
             labels: (labels.as_ptr(), labels.len()),
             depths: (shape.depths.as_ptr(), shape.depths.len()),
@@ -148,10 +170,11 @@ impl FrameLayout {
     ///
     /// # Safety
     ///
-    /// The function's body must exist. Whoever finds the layout by a frame knows that.
+    /// The function's body must exist, and this is its engine's thread. Whoever finds the layout by a frame knows that.
     pub(crate) unsafe fn roots_at(&self, bytecode: u32, call: u32) -> &[u32] {
         // SAFETY: the caller guarantees it.
         let roots = self.roots.get_or_init(|| unsafe { self.code.roots() });
-        roots.at(bytecode, call)
+        // SAFETY: as above.
+        roots.at(bytecode, unsafe { self.code.call(bytecode, call) })
     }
 }

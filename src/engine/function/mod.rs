@@ -8,6 +8,7 @@ mod code_table;
 mod interpreted;
 mod layout;
 mod learned;
+mod running;
 mod speculation;
 mod tier_state;
 
@@ -16,6 +17,7 @@ pub(crate) use call_state::Retired;
 pub(crate) use code_table::TierCode;
 pub(crate) use interpreted::EngineWords;
 pub(crate) use layout::{FrameLayout, Showing};
+pub(crate) use running::Snapshot;
 pub(crate) use tier_state::Budget;
 
 use super::tiers::Tiers;

@@ -23,7 +23,7 @@ pub(super) struct CallSite {
     /// The operand that the result is written to, if it is.
     pub(super) result: Option<u8>,
     /// Which of the template's calls that show their frame it is, if it does.
-    pub(super) shown: Option<u16>,
+    pub(super) shown: Option<u32>,
     /// Whether it is a tail call. What becomes of the result is for the caller's caller to say.
     pub(super) is_tail: bool,
 }

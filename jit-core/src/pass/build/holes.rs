@@ -276,12 +276,20 @@ impl Operands for HoleOperands<'_> {
         }
     }
 
+    fn here(&mut self, cursor: &mut Cursor<'_>) -> Node {
+        self.hole(cursor, HoleSource::Bytecode, Range::Any)
+    }
+
+    fn slow_entry(&mut self, cursor: &mut Cursor<'_>) -> Option<Node> {
+        Some(self.hole(cursor, HoleSource::SlowPath, Range::Any))
+    }
+
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
         self.general(cursor);
         if !cursor.is_reached() {
             return;
         }
-        let entry = self.hole(cursor, HoleSource::SlowPath, Range::Any);
+        let Some(entry) = self.slow_entry(cursor) else { return };
         let one = cursor.constant(Type::I8, 1);
         cursor.store(entry, one);
     }

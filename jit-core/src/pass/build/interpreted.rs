@@ -325,9 +325,17 @@ impl Operands for FieldOperands<'_> {
         match *run {}
     }
 
-    fn slow(&mut self, cursor: &mut Cursor<'_>) {
+    fn here(&mut self, cursor: &mut Cursor<'_>) -> Node {
+        Self::pc(cursor)
+    }
+
+    fn slow_entry(&mut self, cursor: &mut Cursor<'_>) -> Option<Node> {
         let (entries, at) = (Self::word(cursor, Record::SLOW_PATHS), self.at(cursor));
-        let entry = cursor.add(Op::ADD, WORD, &[entries, at], 0);
+        Some(cursor.add(Op::ADD, WORD, &[entries, at], 0))
+    }
+
+    fn slow(&mut self, cursor: &mut Cursor<'_>) {
+        let Some(entry) = self.slow_entry(cursor) else { return };
         let one = cursor.constant(Type::I8, 1);
         cursor.store(entry, one);
     }

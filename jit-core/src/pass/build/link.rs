@@ -78,6 +78,10 @@ pub(super) trait Operands {
     /// The 64 bits of one register of a run.
     fn run_element(&mut self, cursor: &mut Cursor<'_>, run: &Self::Run, index: usize) -> Node;
 
+    /// The address of the bytecode.
+    fn here(&mut self, cursor: &mut Cursor<'_>) -> Node;
+    /// The address of the byte that says whether the bytecode's slow path has run. `None` if nobody asks for it any more.
+    fn slow_entry(&mut self, cursor: &mut Cursor<'_>) -> Option<Node>;
     /// The block is the start of the bytecode's slow path. Ends the block if that is left out.
     fn slow(&mut self, cursor: &mut Cursor<'_>);
 
@@ -141,6 +145,8 @@ pub(super) struct LinkScratch {
     /// The template's values, by number.
     values: Vec<Node>,
     blocks: Vec<LocalBlock>,
+    /// Whether it has a slow path.
+    has_slow_path: bool,
     /// Arguments of jumps to blocks with parameters: each argument of each jump, with the target block.
     args: Vec<(BlockRef, Node)>,
     /// The inputs of the call being made.
@@ -169,6 +175,7 @@ impl<O: Operands> Linker<'_, O> {
     /// Links a template at the cursor.
     pub(super) fn link(&mut self, template: &Template) {
         self.add_blocks(template);
+        self.scratch.has_slow_path = false;
         for (number, step) in template.steps.iter().enumerate() {
             let is_linked = match *step {
                 Step::Block { block, .. } => !self.is_left_out(block),
@@ -267,7 +274,11 @@ impl<O: Operands> Linker<'_, O> {
             Step::KnownCase { operand, offset, ty } => {
                 operands.known_case(cursor, operand, CaseField { offset, ty })
             }
-            Step::Slow => return operands.slow(cursor),
+            Step::Slow => {
+                scratch.has_slow_path = true;
+                return operands.slow(cursor);
+            }
+            Step::Quicken { opcode } => return self.quicken(opcode),
             Step::General => return operands.general(cursor),
             Step::Show { call } => return self.show(call),
             Step::Frames => operands.newest(cursor),
@@ -319,10 +330,25 @@ impl<O: Operands> Linker<'_, O> {
             | Step::Invoke { .. }
             | Step::Caught { .. }
             | Step::Slow
+            | Step::Quicken { .. }
             | Step::General
             | Step::Show { .. }
             | Step::Frames
             | Step::Block { .. } => unreachable!("it does not end a block"),
+        }
+    }
+
+    /// Makes the bytecode another one, whose slow path has not run.
+    fn quicken(&mut self, opcode: usize) {
+        let Linker { cursor, operands, scratch, .. } = self;
+        let (here, opcode) = (operands.here(cursor), cursor.constant(Type::I8, opcode as u64));
+        cursor.store(here, opcode);
+        // If it has none itself, its own has not run. Then there may be no entry.
+        if scratch.has_slow_path
+            && let Some(entry) = operands.slow_entry(cursor)
+        {
+            let no = cursor.constant(Type::I8, 0);
+            cursor.store(entry, no);
         }
     }
 

@@ -57,6 +57,7 @@ pub use cases::{CaseField, FirstCase, KnownCase, MARKS, Sort};
 pub use holes::{GENERAL, NEXT};
 pub use inline::{KnownCallee, callees, may_be_inlined};
 pub use interpreted::{InterpretRequest, interpreted};
+pub use onward::assert_may_become;
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS, PendingPlace};
 pub use roots::{Roots, TemplateUses, roots};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
@@ -91,6 +92,8 @@ pub trait Instructions {
     }
     /// The opcode's number and the operands of the bytecode at `at`.
     fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]);
+    /// The address of the bytecode at `at`, where code that makes it another one writes.
+    fn address_of(&self, at: usize) -> u64;
 }
 
 impl<B: Bytecode> Instructions for Vec<B> {
@@ -100,6 +103,10 @@ impl<B: Bytecode> Instructions for Vec<B> {
 
     fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]) {
         (self[at].opcode(), self[at].operands())
+    }
+
+    fn address_of(&self, at: usize) -> u64 {
+        (&raw const self[at]).addr() as u64
     }
 }
 

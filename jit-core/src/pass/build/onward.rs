@@ -14,7 +14,7 @@ use crate::ir::template::{Arguments, Resume, Step, Template};
 
 /// The operands that are read from some place of a template on, and those that were written where control leaves it. One bit stands for
 /// each operand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Onward {
     /// Those that may be read before they are written.
     pub(super) reads: u16,
@@ -32,7 +32,7 @@ pub(super) struct OperandUse {
     /// From its start.
     pub(super) start: Onward,
     /// From behind each call that shows its frame, by its number.
-    pub(super) calls: Vec<(u16, Onward)>,
+    pub(super) calls: Vec<(u32, Onward)>,
     /// From behind any call that observes; and from behind those to which control comes without the slow path.
     pub(super) observed: Onward,
     pub(super) observed_quickly: Onward,
@@ -94,6 +94,12 @@ impl<'a> NamedOperands<'a> {
     }
 }
 
+impl Default for Onward {
+    fn default() -> Self {
+        Onward::NOWHERE
+    }
+}
+
 impl Onward {
     /// Adds the registers that are alive from there on. `alive_at` says which are alive where a way ends; `written` is memory for as many
     /// registers.
@@ -123,51 +129,165 @@ impl Onward {
         operands.each_register(self.reads, |register| _ = alive.insert(register));
     }
 
-    fn to_next() -> Onward {
-        Onward { next: Some(0), ..Onward::default() }
-    }
+    /// Control does not go on.
+    const NOWHERE: Onward = Onward { reads: 0, next: None, labels: [None; MAX_OPERANDS], here: None };
+    const TO_NEXT: Onward = Onward { next: Some(0), ..Onward::NOWHERE };
+    const TO_HERE: Onward = Onward { here: Some(0), ..Onward::NOWHERE };
 
-    fn to_here() -> Onward {
-        Onward { here: Some(0), ..Onward::default() }
-    }
-
-    fn to_label(operand: u8) -> Onward {
-        let mut onward = Onward::default();
+    const fn to_label(operand: u8) -> Onward {
+        let mut onward = Onward::NOWHERE;
         onward.labels[operand as usize] = Some(0);
         onward
     }
 
-    fn ways(&mut self) -> impl Iterator<Item = &mut Option<u16>> {
-        let Onward { next, labels, here, .. } = self;
-        labels.iter_mut().chain([next, here])
-    }
-
-    fn or(mut self, mut other: Onward) -> Onward {
+    const fn or(mut self, other: Onward) -> Onward {
         self.reads |= other.reads;
-        for (way, other) in core::iter::zip(self.ways(), other.ways()) {
-            *way = match (*way, *other) {
-                (Some(one), Some(other)) => Some(one & other),
-                (one, other) => one.or(other),
-            };
+        (self.next, self.here) = (either(self.next, other.next), either(self.here, other.here));
+        let mut label = 0;
+        while label < MAX_OPERANDS {
+            self.labels[label] = either(self.labels[label], other.labels[label]);
+            label += 1;
         }
         self
     }
 
-    fn write(&mut self, operand: u8) {
-        self.reads &= !(1 << operand);
-        self.ways().flatten().for_each(|written| *written |= 1 << operand);
+    const fn write(&mut self, operand: u8) {
+        let bit = 1 << operand;
+        self.reads &= !bit;
+        (self.next, self.here) = (with(self.next, bit), with(self.here, bit));
+        let mut label = 0;
+        while label < MAX_OPERANDS {
+            self.labels[label] = with(self.labels[label], bit);
+            label += 1;
+        }
     }
 
-    fn read_run(&mut self, args: Arguments) {
+    const fn read_run(&mut self, args: Arguments) {
         if let Arguments::Run(operand) = args {
             self.reads |= 1 << operand;
         }
     }
+
+    /// What a template does from in front of a step on, if this is what it does from behind it. What is known of blocks is in the list.
+    const fn before(mut self, step: &Step, blocks: &[Onward]) -> Onward {
+        match *step {
+            Step::Next | Step::Exit { to: Resume::Next } => return Onward::TO_NEXT,
+            Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => {
+                return Onward::to_label(operand);
+            }
+            Step::Exit { to: Resume::Here } => return Onward::TO_HERE,
+            // Code without the slow path is left there.
+            Step::Slow => return self.or(Onward::TO_HERE),
+            Step::Switch { operands, .. } => {
+                self = Onward::NOWHERE;
+                let mut way = 0;
+                while way < operands.len() {
+                    self = self.or(Onward::to_label(operands[way]));
+                    way += 1;
+                }
+            }
+            Step::Return { .. } | Step::Trap { .. } => return Onward::NOWHERE,
+            Step::Tail { args, .. } => {
+                self = Onward::NOWHERE;
+                self.read_run(args);
+            }
+            Step::Jump { block, .. } => return blocks[block as usize],
+            Step::Branch { then, otherwise, .. } => {
+                return blocks[then as usize].or(blocks[otherwise as usize]);
+            }
+            Step::Write { operand, .. } => self.write(operand),
+            Step::Read { operand, .. } => self.reads |= 1 << operand,
+            Step::Invoke { args, .. } => self.read_run(args),
+            _ => {}
+        }
+        self
+    }
+
+    /// What a template does from its start on, as other bytecodes see it: whether it exits at its own bytecode is its own affair. The
+    /// template has this many blocks.
+    const fn of<const BLOCKS: usize>(template: &Template) -> Onward {
+        let mut blocks = [Onward::NOWHERE; BLOCKS];
+        loop {
+            let (mut onward, mut windows, mut has_changed) = (Onward::TO_NEXT, 0, false);
+            let mut at = template.steps.len();
+            while at > 0 {
+                at -= 1;
+                match template.steps[at] {
+                    Step::Block { block, .. } => {
+                        has_changed |= !onward.is(&blocks[block as usize]);
+                        blocks[block as usize] = onward;
+                    }
+                    Step::Window { operand } => windows |= 1 << operand,
+                    _ => {}
+                }
+                onward = onward.before(&template.steps[at], &blocks);
+            }
+            if !has_changed {
+                return Onward { reads: onward.reads | windows, here: None, ..onward };
+            }
+        }
+    }
+
+    /// Whether the two are the same.
+    const fn is(&self, other: &Onward) -> bool {
+        let mut is_same = self.reads == other.reads
+            && is_way(self.next, other.next)
+            && is_way(self.here, other.here);
+        let mut label = 0;
+        while label < MAX_OPERANDS {
+            is_same &= is_way(self.labels[label], other.labels[label]);
+            label += 1;
+        }
+        is_same
+    }
+}
+
+/// What is written on both of two ways that end at the same place, if there are two.
+const fn either(one: Option<u16>, other: Option<u16>) -> Option<u16> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one & other),
+        (Some(one), None) => Some(one),
+        (None, other) => other,
+    }
+}
+
+const fn with(way: Option<u16>, written: u16) -> Option<u16> {
+    match way {
+        Some(way) => Some(way | written),
+        None => None,
+    }
+}
+
+const fn is_way(one: Option<u16>, other: Option<u16>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Panics unless a bytecode with one template may become one with another: whatever is known of other bytecodes stays true. The templates
+/// have as many blocks as the parameters say.
+#[doc(hidden)]
+pub const fn assert_may_become<const FROM: usize, const TO: usize>(from: &Template, to: &Template) {
+    let (one, other) = (Onward::of::<FROM>(from), Onward::of::<TO>(to));
+    assert!(
+        one.reads == other.reads,
+        "a bytecode becomes another one that reads the same operands, and this one does not"
+    );
+    assert!(
+        one.is(&other),
+        "a bytecode becomes another one that goes on at the same places, and has written the same operands there, and this one does not"
+    );
+    assert!(
+        from.takes_address_of_frame() == to.takes_address_of_frame(),
+        "a bytecode becomes another one that takes the addresses of outputs if it does so itself"
+    );
 }
 
 impl OperandUse {
     pub(super) fn of(template: &Template) -> OperandUse {
-        let mut blocks = vec![Onward::default(); template.blocks as usize];
+        let mut blocks = vec![Onward::NOWHERE; template.blocks as usize];
         let mut is_quick = Vec::with_capacity(template.steps.len());
         each_step(template, |_, _, quick| is_quick.push(quick));
         loop {
@@ -191,48 +311,22 @@ impl OperandUse {
     /// Goes through the steps from the last to the first. Returns whether more is known of a block than before.
     fn follow(&mut self, template: &Template, is_quick: &[bool], blocks: &mut [Onward]) -> bool {
         let mut has_changed = false;
-        let (mut onward, mut behind) = (Onward::to_next(), Onward::default());
+        let (mut onward, mut behind) = (Onward::TO_NEXT, Onward::NOWHERE);
         for (step, quick) in core::iter::zip(template.steps, is_quick).rev() {
             match *step {
-                Step::Next | Step::Exit { to: Resume::Next } => onward = Onward::to_next(),
-                Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => {
-                    onward = Onward::to_label(operand);
-                }
-                Step::Exit { to: Resume::Here } => onward = Onward::to_here(),
-                // Code without the slow path is left there.
-                Step::Slow => onward = onward.or(Onward::to_here()),
-                Step::Switch { operands, .. } => {
-                    let ways = operands.iter().map(|operand| Onward::to_label(*operand));
-                    onward = ways.fold(Onward::default(), Onward::or);
-                }
-                Step::Return { .. } | Step::Trap { .. } => onward = Onward::default(),
-                Step::Tail { args, .. } => {
-                    onward = Onward::default();
-                    onward.read_run(args);
-                }
-                Step::Jump { block, .. } => onward = blocks[block as usize],
-                Step::Branch { then, otherwise, .. } => {
-                    onward = blocks[then as usize].or(blocks[otherwise as usize]);
-                }
                 Step::Block { block, .. } => {
                     has_changed |= core::mem::replace(&mut blocks[block as usize], onward) != onward;
                 }
-                Step::Write { operand, .. } => onward.write(operand),
-                Step::Read { operand, .. } => onward.reads |= 1 << operand,
-                Step::Call { effect: Effect::Observes, .. } => {
-                    behind = onward;
-                    self.add_observed(behind, *quick);
-                }
-                Step::Invoke { args, effect, .. } => {
-                    behind = onward;
+                Step::Call { effect, .. } | Step::Invoke { effect, .. } => {
                     if effect == Effect::Observes {
-                        self.add_observed(behind, *quick);
+                        self.add_observed(onward, *quick);
                     }
-                    onward.read_run(args);
+                    behind = onward;
                 }
                 Step::Show { call } => self.add_call(call, behind),
                 _ => {}
             }
+            onward = onward.before(step, blocks);
         }
         self.start = onward;
         has_changed
@@ -246,7 +340,7 @@ impl OperandUse {
     }
 
     /// A call that stands in the body of `cached` is there once for each case.
-    fn add_call(&mut self, call: u16, onward: Onward) {
+    fn add_call(&mut self, call: u32, onward: Onward) {
         match self.calls.iter_mut().find(|(known, _)| *known == call) {
             Some((_, known)) => *known = known.or(onward),
             None => self.calls.push((call, onward)),

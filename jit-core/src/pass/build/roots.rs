@@ -12,19 +12,21 @@ use super::FunctionSource;
 use super::decode::Decoded;
 use super::onward::{NamedOperands, Onward, OperandUse, Way};
 use crate::ir::bits::{BitSet, BitSets};
+use crate::ir::frames::call_of;
+use crate::ir::template::Template;
 use crate::verify::Shape;
 use std::sync::OnceLock;
 
 /// The registers that are alive at each call that observes.
 #[derive(Debug, Default)]
 pub struct Roots {
-    /// In order: the bytecode, the number of the call in its template, and where its registers start and end in the list.
+    /// In order: the bytecode, the [number of the call](call_of), and where its registers start and end in the list.
     calls: Vec<([u32; 2], [u32; 2])>,
     registers: Vec<u32>,
 }
 
 impl Roots {
-    /// The registers that are alive at a call of a bytecode's template, in ascending order. Registers of the operand stack follow the
+    /// The registers that are alive at a call of a bytecode, by the call's [number](call_of), in ascending order. Registers of the operand stack follow the
     /// others.
     pub fn at(&self, bytecode: u32, call: u32) -> &[u32] {
         match self.calls.binary_search_by_key(&[bytecode, call], |(place, _)| *place) {
@@ -39,7 +41,14 @@ impl Roots {
 
 /// What the templates of a bytecode type do with their operands, each found out once.
 #[derive(Debug)]
-pub struct TemplateUses(Box<[OnceLock<OperandUse>]>);
+pub struct TemplateUses(Box<[OnceLock<TemplateUse>]>);
+
+#[derive(Debug)]
+struct TemplateUse {
+    operands: OperandUse,
+    /// The other opcodes that bytecodes with this one may become.
+    others: Vec<usize>,
+}
 
 impl TemplateUses {
     /// For a bytecode type with this many opcodes.
@@ -47,8 +56,12 @@ impl TemplateUses {
         TemplateUses((0..n_opcodes).map(|_| OnceLock::new()).collect())
     }
 
-    fn of(&self, source: &FunctionSource<'_>, opcode: usize) -> &OperandUse {
-        self.0[opcode].get_or_init(|| OperandUse::of(source.templates[opcode].compact()))
+    fn of(&self, source: &FunctionSource<'_>, opcode: usize) -> &TemplateUse {
+        self.0[opcode].get_or_init(|| {
+            let mut others = Template::may_become(source.templates, opcode);
+            others.remove(0);
+            TemplateUse { operands: OperandUse::of(source.templates[opcode].compact()), others }
+        })
     }
 }
 
@@ -91,7 +104,7 @@ impl<'a> Finder<'a> {
         let mut alive = BitSet::new(self.source.slots as usize);
         for at in (0..self.code.len()).rev() {
             if self.is_reached(at) {
-                let start = self.uses.of(self.source, self.code.opcode(at)).start;
+                let start = self.uses.of(self.source, self.code.opcode(at)).operands.start;
                 alive = self.alive(at, &start, &alive, None);
             } else {
                 alive.clear();
@@ -112,10 +125,19 @@ impl<'a> Finder<'a> {
                 alive.clear();
                 continue;
             }
-            let OperandUse { start, calls, .. } = self.uses.of(self.source, self.code.opcode(at));
+            let TemplateUse { operands: OperandUse { start, calls, .. }, others } =
+                self.uses.of(self.source, self.code.opcode(at));
             let before = self.alive(at, start, &alive, None);
             for (call, onward) in calls {
-                found.push(([at as u32, *call as u32], self.alive(at, onward, &alive, Some(&before))));
+                found.push(([at as u32, *call], self.alive(at, onward, &alive, Some(&before))));
+            }
+            // What it may become does the same with its operands, but makes other calls.
+            let defined = self.code.opcode(at);
+            for &other in others {
+                for (call, onward) in &self.uses.of(self.source, other).operands.calls {
+                    let call = call_of(*call, defined, other);
+                    found.push(([at as u32, call], self.alive(at, onward, &alive, Some(&before))));
+                }
             }
             alive = before;
         }

@@ -40,7 +40,7 @@ pub(super) struct KeptList {
 
 impl<O: Operands> Linker<'_, O> {
     /// Shows the frame to the call that follows.
-    pub(super) fn show(&mut self, call: u16) {
+    pub(super) fn show(&mut self, call: u32) {
         let Linker { cursor, operands, scratch, .. } = self;
         scratch.shown = operands.show(cursor).map(|frame| {
             let list = ShownFrames::add(frame.around, cursor, &frame, call);
@@ -75,7 +75,7 @@ impl<O: Operands> Linker<'_, O> {
 
 impl ShownFrames {
     /// Fills in what a frame shows of itself, in front of those of its callers.
-    pub(super) fn add(around: Option<Self>, cursor: &mut Cursor<'_>, frame: &ShowNodes, call: u16) -> Self {
+    pub(super) fn add(around: Option<Self>, cursor: &mut Cursor<'_>, frame: &ShowNodes, call: u32) -> Self {
         let before = match around {
             Some(around) => around.innermost,
             None => cursor.load(Type::I64, frame.newest),

@@ -193,6 +193,17 @@ impl Operands for ValueOperands<'_> {
         self.read_register(cursor, (run.start + index) as u32, Type::I64)
     }
 
+    fn here(&mut self, cursor: &mut Cursor<'_>) -> Node {
+        let (owner, at) = self.scratch.code.plan.owner(self.source, cursor.at as usize);
+        cursor.constant(Type::I64, owner.code.address_of(at))
+    }
+
+    fn slow_entry(&mut self, cursor: &mut Cursor<'_>) -> Option<Node> {
+        let (owner, at) = self.scratch.code.plan.owner(self.source, cursor.at as usize);
+        let slow_paths = owner.slow_paths?;
+        Some(cursor.constant(Type::I64, slow_paths.address() + at as u64))
+    }
+
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
         let at = cursor.at;
         if self.lacks_slow_path(at) {

@@ -1,0 +1,316 @@
+//! Bytecodes that become others: `(quicken …)`.
+//!
+//! `Add` becomes `AddNumbers` where its operands are numbers, and that becomes `AddAny` where they turn out to be something else. In all
+//! tiers a function computes the same as without it, and each tier sees what the others have made of a bytecode.
+
+use azulejo::prelude::*;
+use azulejo::{Builder, Frames, can_compile};
+use azulejo_core::random::Random;
+use std::ops::ControlFlow;
+
+/// Odd numbers are the language's numbers, times two and one more; even ones are other values, which are added by a function of Rust.
+#[derive(Bytecode, Clone, Copy, Debug, PartialEq)]
+#[bytecode(context = Counts)]
+#[repr(u8)]
+enum Op {
+    Add { dst: Out<u64>, a: In<u64>, b: In<u64> },
+    AddNumbers { dst: Out<u64>, a: In<u64>, b: In<u64> },
+    AddAny { dst: Out<u64>, a: In<u64>, b: In<u64> },
+    Less { a: In<u64>, b: In<u64>, to: Label },
+    LessNumbers { a: In<u64>, b: In<u64>, to: Label },
+    Move { dst: Out<u64>, a: In<u64> },
+    Const { dst: Out<u64>, value: Imm<u64> },
+    Call { dst: Out<u64>, function: Imm<u32>, a: In<u64>, b: In<u64> },
+    Look { dst: Out<u64>, a: In<u64> },
+    Looked { dst: Out<u64>, a: In<u64> },
+    Return { a: In<u64> },
+}
+
+/// What the functions of Rust have seen.
+#[derive(Default)]
+struct Counts {
+    /// How often each opcode of addition ran.
+    add: u64,
+    numbers: u64,
+    any: u64,
+    /// The registers that were alive in a frame when it was looked at.
+    seen: Vec<Vec<u32>>,
+}
+
+fn count_add(counts: &mut Counts) {
+    counts.add += 1;
+}
+
+fn count_numbers(counts: &mut Counts) {
+    counts.numbers += 1;
+}
+
+fn sum_of_any(a: u64, b: u64) -> u64 {
+    a.wrapping_mul(3).wrapping_add(b) & !1
+}
+
+fn add_any(counts: &mut Counts, a: u64, b: u64) -> u64 {
+    counts.any += 1;
+    sum_of_any(a, b)
+}
+
+fn look(counts: &mut Counts, frames: Frames<'_>) {
+    let frame = frames.iter().next().expect("somebody calls");
+    counts.seen.push(frame.registers().map(|(register, _)| register).collect());
+}
+
+template! {
+    macro ^are_numbers () (nz (and (and $a $b) 1))
+    macro ^sum () (sub (add $a $b) 1)
+    macro ^add_any () (call leaf add_any (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64)
+
+    Op::Add! => unsafe (dov
+        (callv leaf count_add (arglist (carg (tc) ptr)))
+        (ifv (^are_numbers)
+            (dov (quicken Op::AddNumbers) (set $dst (^sum)))
+            (dov (quicken Op::AddAny) (set $dst (^add_any)))))
+    Op::AddNumbers! => unsafe (dov
+        (ifv (^are_numbers)
+            (dov (set $dst (^sum)) (callv leaf count_numbers (arglist (carg (tc) ptr))))
+            (slowv (dov (quicken Op::AddAny) (set $dst (^add_any))))))
+    Op::AddAny => unsafe (if (^are_numbers) (^sum) (^add_any))
+    Op::Less => (dov (when (^are_numbers) (quicken Op::LessNumbers)) (when (ult $a $b) (branch $to)))
+    Op::LessNumbers => (when (ult $a $b) (branch $to))
+    Op::Move => (copy $a)
+    Op::Const => (copy $value)
+    Op::Call => (invoke (ucast $function u32) (arglist $a $b) u64)
+    // Its frame is looked at behind the change, too.
+    Op::Look! => unsafe (dov
+        (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr)))
+        (quicken Op::Looked)
+        (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr)))
+        (set $dst $a))
+    Op::Looked! => unsafe (dov
+        (set $dst $a)
+        (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr))))
+    Op::Return => (return $a)
+}
+
+/// The ways to run a function: a name, and how an engine is made for it.
+fn ways() -> Vec<(&'static str, Builder)> {
+    let mut ways = vec![("in Rust", Builder::default().only(Tier::Interpreter).rust_interpreter(true))];
+    if can_compile().is_ok() {
+        ways.push(("interpreted in code", Builder::default().only(Tier::Interpreter)));
+        ways.push(("baseline", Builder::default().only(Tier::Baseline)));
+        ways.push(("optimizer", Builder::default().only(Tier::Optimizer)));
+        ways.push(("climbing", Builder::default().thresholds(2, 6)));
+        ways.push(("climbing from Rust", Builder::default().rust_interpreter(true).thresholds(2, 6)));
+        ways.push(("climbing in the background", Builder::default().thresholds(1, 3).background(true)));
+        ways.push(("climbing, not inlined", Builder::default().thresholds(1, 3).inlining(false)));
+    }
+    ways
+}
+
+fn number(of: u64) -> u64 {
+    of * 2 + 1
+}
+
+/// Adds its arguments a hundred times: the first is the sum so far.
+fn sum() -> Code<Op> {
+    Code::from(vec![
+        Op::Const { dst: 2.into(), value: number(0).into() },
+        Op::Const { dst: 3.into(), value: number(1).into() },
+        Op::Const { dst: 4.into(), value: number(100).into() },
+        Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() },
+        Op::Add { dst: 2.into(), a: 2.into(), b: 3.into() },
+        Op::Less { a: 2.into(), b: 4.into(), to: 3.into() },
+        Op::Return { a: 0.into() },
+    ])
+}
+
+#[test]
+fn interpreters_run_what_a_bytecode_has_become() {
+    for (way, builder) in ways().into_iter().take(2) {
+        let (engine, mut counts) = (builder.build::<Op>(), Counts::default());
+        let sum = engine.define("sum", sum(), 5).expect("it is right");
+        let result: u64 = engine.call(sum, &mut counts, (number(7), number(2))).expect("it returns");
+        assert_eq!(result, number(207), "{way}");
+        assert_eq!((counts.add, counts.numbers, counts.any), (2, 198, 0), "{way}");
+        // One of the two is not about numbers any more.
+        let mut expected = 8;
+        (0..100).for_each(|_| expected = sum_of_any(expected, number(2)));
+        let result: u64 = engine.call(sum, &mut counts, (8u64, number(2))).expect("it returns");
+        assert_eq!(result, expected, "{way}");
+        assert_eq!((counts.add, counts.numbers, counts.any), (2, 298, 100), "{way}");
+        let result: u64 = engine.call(sum, &mut counts, (number(7), number(2))).expect("it returns");
+        assert_eq!((result, counts.numbers), (number(207), 398), "{way}: it adds numbers, too");
+    }
+}
+
+#[test]
+fn compiled_code_is_of_what_bytecodes_have_become() {
+    if can_compile().is_err() {
+        return;
+    }
+    for tier in [Tier::Baseline, Tier::Optimizer] {
+        let engine = Engine::<Op>::builder().up_to(tier).thresholds(1000, 1000).build();
+        let mut counts = Counts::default();
+        let sum = engine.define("sum", sum(), 5).expect("it is right");
+        let call = |counts: &mut Counts| engine.call::<_, u64>(sum, counts, (number(0), number(1)));
+        assert_eq!(call(&mut counts), Ok(number(100)));
+        assert_eq!(engine.compile_all(&[sum], tier, |_| ControlFlow::Continue(())), 1);
+        for _ in 0..10 {
+            assert_eq!(call(&mut counts), Ok(number(100)));
+        }
+        assert_eq!((counts.add, counts.numbers), (2, 198 + 2000), "{tier:?}");
+    }
+}
+
+#[test]
+fn compiled_code_makes_bytecodes_others() {
+    if can_compile().is_err() {
+        return;
+    }
+    for tier in [Tier::Baseline, Tier::Optimizer] {
+        // It is compiled before it runs, and once more afterwards.
+        let engine = Engine::<Op>::builder().only(tier).build();
+        let mut counts = Counts::default();
+        let sum = engine.define("sum", sum(), 5).expect("it is right");
+        let call = |counts: &mut Counts| engine.call::<_, u64>(sum, counts, (number(0), number(1)));
+        assert_eq!(call(&mut counts), Ok(number(100)));
+        assert_eq!((counts.add, counts.numbers), (200, 0), "{tier:?}: code stays what it is");
+        engine.discard(sum).expect("it exists");
+        assert_eq!(call(&mut counts), Ok(number(100)));
+        assert_eq!((counts.add, counts.numbers), (200, 200), "{tier:?}");
+    }
+}
+
+/// The optimizer leaves out a slow path that has not run since the bytecode is what it is.
+#[test]
+fn a_slow_path_is_one_of_what_a_bytecode_has_become() {
+    if can_compile().is_err() {
+        return;
+    }
+    let engine = Engine::<Op>::builder().thresholds(5, 200).build();
+    let mut counts = Counts::default();
+    let sum = engine.define("sum", sum(), 5).expect("it is right");
+    for round in 0..200 {
+        let first = if round % 3 == 2 { 6 } else { number(round) };
+        let result: u64 = engine.call(sum, &mut counts, (first, number(1))).expect("it returns");
+        let mut expected = first;
+        for _ in 0..100 {
+            expected = if expected & 1 == 1 { expected + 2 } else { sum_of_any(expected, number(1)) };
+        }
+        assert_eq!(result, expected, "{round}");
+    }
+    let statistics = engine.stats();
+    assert!(statistics.missed == 0 && statistics.in_optimizer == 1, "{statistics:?}");
+}
+
+#[test]
+fn frames_show_what_is_alive_though_the_bytecode_has_changed_meanwhile() {
+    // What is looked at is alive behind the first call of the first opcode, and dead in the second one, which has read it.
+    let code = vec![
+        Op::Look { dst: 1.into(), a: 0.into() },
+        Op::Return { a: 1.into() },
+    ];
+    for (way, builder) in ways() {
+        let (engine, mut counts) = (builder.build::<Op>(), Counts::default());
+        let function = engine.define("look", code.clone(), 3).expect("it is right");
+        for round in 0..8 {
+            let result = engine.call::<_, u64>(function, &mut counts, (9u64,));
+            assert_eq!(result, Ok(9), "{way}, {round}");
+            let seen = std::mem::take(&mut counts.seen);
+            let is_first = round == 0 || way == "baseline" || way == "optimizer";
+            let expected: &[Vec<u32>] = if is_first { &[vec![0], vec![0]] } else { &[vec![1]] };
+            if way.starts_with("climbing") && seen.len() == 2 && round > 0 {
+                assert_eq!(seen, [vec![0], vec![0]], "{way}, {round}");
+            } else {
+                assert_eq!(seen, expected, "{way}, {round}");
+            }
+        }
+    }
+}
+
+/// A random function, which calls those before it. Its registers are four of its own, and three for its loop.
+fn random_function(random: &mut Random, functions: usize) -> Vec<Op> {
+    let mut ops = vec![
+        Op::Const { dst: 4.into(), value: number(0).into() },
+        Op::Const { dst: 5.into(), value: number(1).into() },
+        Op::Const { dst: 6.into(), value: number(2 + random.below(6) as u64).into() },
+    ];
+    let start = ops.len() as u32;
+    for _ in 0..2 + random.below(6) {
+        let (dst, a, b) = (random.below(4) as u32, random.below(7) as u32, random.below(7) as u32);
+        let op = match random.below(6) {
+            0 => Op::Move { dst: dst.into(), a: a.into() },
+            1 if functions > 0 => {
+                let function = random.below(functions) as u32;
+                Op::Call { dst: dst.into(), function: function.into(), a: a.into(), b: b.into() }
+            }
+            2 => Op::Const { dst: dst.into(), value: (random.number() >> 40).into() },
+            3 => {
+                let to = ops.len() as u32 + 2;
+                ops.push(Op::Less { a: a.into(), b: b.into(), to: to.into() });
+                Op::Add { dst: dst.into(), a: b.into(), b: a.into() }
+            }
+            _ => Op::Add { dst: dst.into(), a: a.into(), b: b.into() },
+        };
+        ops.push(op);
+    }
+    ops.push(Op::Add { dst: 4.into(), a: 4.into(), b: 5.into() });
+    ops.push(Op::Less { a: 4.into(), b: 6.into(), to: start.into() });
+    ops.push(Op::Return { a: (random.below(4) as u32).into() });
+    ops
+}
+
+/// What a function gives.
+fn meaning(functions: &[Vec<Op>], function: usize, a: u64, b: u64) -> u64 {
+    let (mut registers, mut at) = ([0; 7], 0);
+    registers[..2].copy_from_slice(&[a, b]);
+    loop {
+        let of = |register: In<u64>| registers[register.index as usize];
+        let (dst, value) = match functions[function][at] {
+            Op::Add { dst, a, b } => match of(a) & of(b) & 1 {
+                1 => (dst, of(a).wrapping_add(of(b)).wrapping_sub(1)),
+                _ => (dst, sum_of_any(of(a), of(b))),
+            },
+            Op::Less { a, b, to } => {
+                at = if of(a) < of(b) { to.0 as usize } else { at + 1 };
+                continue;
+            }
+            Op::Move { dst, a } => (dst, of(a)),
+            Op::Const { dst, value } => (dst, value.0),
+            Op::Call { dst, function, a, b } => (dst, meaning(functions, function.0 as usize, of(a), of(b))),
+            Op::Return { a } => return of(a),
+            op => unreachable!("{op:?} is not in a program that nobody has run"),
+        };
+        registers[dst.index as usize] = value;
+        at += 1;
+    }
+}
+
+#[test]
+fn random_programs_have_their_results_in_all_tiers() {
+    for seed in 0..150 {
+        let mut random = Random::new(seed);
+        let mut functions = Vec::new();
+        for _ in 0..1 + random.below(3) {
+            functions.push(random_function(&mut random, functions.len()));
+        }
+        let argument = |random: &mut Random| match random.below(3) {
+            0 => random.number() & !1,
+            _ => number(random.number() >> 2),
+        };
+        let rounds: Vec<[u64; 2]> =
+            (0..12).map(|_| [argument(&mut random), argument(&mut random)]).collect();
+        for (way, builder) in ways() {
+            let (engine, mut counts) = (builder.build::<Op>(), Counts::default());
+            let mut last = None;
+            for (at, code) in functions.iter().enumerate() {
+                last = Some(engine.define(format!("f{at}"), code.clone(), 7).expect("it is right"));
+            }
+            let function = last.expect("there is one");
+            for (round, &[a, b]) in rounds.iter().enumerate() {
+                let expected = meaning(&functions, functions.len() - 1, a, b);
+                let result = engine.call::<_, u64>(function, &mut counts, (a, b));
+                assert_eq!(result, Ok(expected), "seed {seed}, {way}, round {round}: {functions:#?}");
+            }
+        }
+    }
+}
