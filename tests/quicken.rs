@@ -205,10 +205,7 @@ fn a_slow_path_is_one_of_what_a_bytecode_has_become() {
 #[test]
 fn frames_show_what_is_alive_though_the_bytecode_has_changed_meanwhile() {
     // What is looked at is alive behind the first call of the first opcode, and dead in the second one, which has read it.
-    let code = vec![
-        Op::Look { dst: 1.into(), a: 0.into() },
-        Op::Return { a: 1.into() },
-    ];
+    let code = vec![Op::Look { dst: 1.into(), a: 0.into() }, Op::Return { a: 1.into() }];
     for (way, builder) in ways() {
         let (engine, mut counts) = (builder.build::<Op>(), Counts::default());
         let function = engine.define("look", code.clone(), 3).expect("it is right");
@@ -297,8 +294,7 @@ fn random_programs_have_their_results_in_all_tiers() {
             0 => random.number() & !1,
             _ => number(random.number() >> 2),
         };
-        let rounds: Vec<[u64; 2]> =
-            (0..12).map(|_| [argument(&mut random), argument(&mut random)]).collect();
+        let rounds: Vec<[u64; 2]> = (0..12).map(|_| [argument(&mut random), argument(&mut random)]).collect();
         for (way, builder) in ways() {
             let (engine, mut counts) = (builder.build::<Op>(), Counts::default());
             let mut last = None;

@@ -9,12 +9,17 @@ use crate::place::Place;
 use crate::sexpr::Sexpr;
 use crate::token::text;
 use crate::words::did_you_mean;
+use azulejo_core::ir::bytecode::OperandKind;
 
 impl Checker<'_> {
     /// Checks `(quicken Enum::Opcode)`.
     pub(super) fn quicken(&mut self, rest: &[Sexpr], place: Place) -> Checked<Typed> {
-        let [Sexpr::Word(tokens, written, at)] = rest else {
+        let [to] = rest else {
             return wrong_count(place, "quicken", "the opcode that this bytecode becomes", rest);
+        };
+        let Sexpr::Word(tokens, written, at) = to else {
+            let path = text(self.of.path);
+            return fail(to.place(), format!("expected an opcode of this enum: `{path}::Name`"));
         };
         let (path, name) = written.text.rsplit_once("::").unwrap_or(("", &written.text));
         if path != text(self.of.path) {
@@ -33,14 +38,25 @@ impl Checker<'_> {
     fn demand_same_operands(&self, to: &Opcode, place: Place) -> Checked<()> {
         let (from, name) = (&self.opcode.name, &to.name);
         let written = |operand: &Operand| {
-            let of = operand.scalar.map(|scalar| format!("<{}>", scalar.name())).unwrap_or_default();
+            let of = match (operand.scalar, operand.kind) {
+                (Some(scalar), _) => format!("<{}>", scalar.name()),
+                (None, OperandKind::Site) => {
+                    format!("<{}, {}>", operand.case.trim_matches('"'), operand.capacity)
+                }
+                (None, _) => String::new(),
+            };
             format!("`{}: {}{of}`", operand.name, operand.kind.name())
         };
         let (own, others) = (&self.opcode.operands, &to.operands);
         let differing = std::iter::zip(own, others).find(|(own, other)| own != other);
         if let Some((own, other)) = differing {
             let (own, other) = (written(own), written(other));
-            return fail(place, format!("`{from}` becomes an opcode with the same operands, and has {own} where `{name}` has {other}"));
+            return fail(
+                place,
+                format!(
+                    "`{from}` becomes an opcode with the same operands, and has {own} where `{name}` has {other}"
+                ),
+            );
         }
         let longer = if own.len() > others.len() { own } else { others };
         match longer.get(own.len().min(others.len())) {
@@ -48,7 +64,12 @@ impl Checker<'_> {
             Some(more) => {
                 let (has, lacks) = if own.len() > others.len() { (from, name) } else { (name, from) };
                 let more = written(more);
-                fail(place, format!("`{from}` becomes an opcode with the same operands, and `{lacks}` lacks {more} of `{has}`"))
+                fail(
+                    place,
+                    format!(
+                        "`{from}` becomes an opcode with the same operands, and `{lacks}` lacks {more} of `{has}`"
+                    ),
+                )
             }
         }
     }

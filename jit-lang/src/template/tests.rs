@@ -66,7 +66,11 @@ fn compiled(written: &str, row: &str) -> Result<Compiled, Error> {
     }
     let row = &source.rows[0];
     opcode.place = row.name.place;
-    let compiled = compile(row, &opcode, Vocabulary::BUILTIN, &source, &kinds).map_err(back)?;
+    // The enum has another opcode with the same operands, and one without.
+    let same = Opcode { name: "Same".into(), ..opcode.clone() };
+    let none = Opcode { name: "Nothing".into(), place: Place::NOWHERE, operands: Vec::new() };
+    let opcodes = [none, same, opcode.clone()];
+    let compiled = compile(row, &opcode, &opcodes, Vocabulary::BUILTIN, &source, &kinds).map_err(back)?;
     Ok(compiled.expect("what could be read has a meaning"))
 }
 
@@ -143,7 +147,7 @@ fn check(template: &Template, n_operands: usize) {
                 names(operand);
                 uses(&[*value]);
             }
-            Step::Slow | Step::General | Step::Show { .. } => {}
+            Step::Slow | Step::General | Step::Show { .. } | Step::Quicken { .. } => {}
             Step::Frames => yielded = 1,
             Step::Block { params, .. } => yielded = params.len() as u16,
             Step::Jump { block, args } => {
@@ -331,7 +335,7 @@ fn a_set_has_31_kinds_at_most_and_mistakes_in_it_are_told_once() {
             Source::read(lex(&format!("kinds ptr {{ {kinds} }} {row}")).expect("tokens"), &mut errors);
         let kinds = Kinds::check(&source, Vocabulary::BUILTIN, &mut errors);
         let (opcode, _) = opcode("A { dst: Out<u8>, a: In<u64> }");
-        let row = compile(&source.rows[0], &opcode, Vocabulary::BUILTIN, &source, &kinds);
+        let row = compile(&source.rows[0], &opcode, &[], Vocabulary::BUILTIN, &source, &kinds);
         let messages: Vec<String> = errors.0.into_iter().map(|error| error.message).collect();
         (messages, kinds.terms(), row.expect("the row is right").is_some())
     };
@@ -457,7 +461,7 @@ fn steps_use_what_is_there() {
 }
 
 /// What is put into rows.
-const WORDS: [&str; 60] = [
+const WORDS: [&str; 62] = [
     "(",
     ")",
     "$a",
@@ -490,6 +494,8 @@ const WORDS: [&str; 60] = [
     "ptr",
     "within",
     "slow",
+    "quicken",
+    "Op::Same",
     "throws",
     "tentative",
     "try",
@@ -534,6 +540,43 @@ const OF_KINDS: [&str; 4] = [
     "(as (($x number $a) ($b nil)) (box number $x) (as (($a word)) (box word $a) $b))",
     "(let: (($v $a)) (as (($v int) ($b int)) (box int (mul $v $b)) $v))",
 ];
+
+#[test]
+fn bytecodes_become_others_with_the_same_operands() {
+    let written = "Add { dst: Out<u64>, a: In<u64>, b: In<u64> }";
+    let row = "unsafe (dov (quicken Op::Same) (callv observes f (arglist)) (callv observes g (arglist)) (set $dst (add $a $b)))";
+    let of = |row: &str| {
+        let template = right(written.replace("Add", "Add!").as_str(), row).template;
+        check(&template, 3);
+        let quickens =
+            template.steps.iter().filter(|step| matches!(step, Step::Quicken { opcode: 1 })).count();
+        let calls: Vec<u32> = template
+            .steps
+            .iter()
+            .filter_map(|step| if let Step::Show { call } = step { Some(*call) } else { None })
+            .collect();
+        (quickens, calls)
+    };
+    // It is the third opcode: no other one's calls have these numbers.
+    assert_eq!(of(row), (1, vec![3 << 16, (3 << 16) + 1]));
+    assert_eq!(of(&row.replace("(quicken Op::Same)", "")), (0, vec![0, 1]));
+    for (row, message) in [
+        (
+            "(do (quicken Op::Nothing) 1)",
+            "`Add` becomes an opcode with the same operands, and `Nothing` lacks `dst: Out<u64>` of `Add`",
+        ),
+        ("(do (quicken Op::Sane) 1)", "the enum has no opcode `Sane`; did you mean `Same`?"),
+        ("(do (quicken Same) 1)", "an opcode of this enum is written `Op::Same`"),
+        ("(do (quicken 3) 1)", "expected an opcode of this enum: `Op::Name`"),
+        (
+            "(do (quicken Op::Same Op::Same) 1)",
+            "`quicken` takes the opcode that this bytecode becomes; here are 2",
+        ),
+    ] {
+        let error = compiled(written, row).expect_err(row);
+        assert!(error.message.ends_with(message) || error.message.contains(message), "{}", error.message);
+    }
+}
 
 #[test]
 fn no_text_makes_the_compiler_panic() {

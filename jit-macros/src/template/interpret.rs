@@ -8,11 +8,11 @@ use crate::kept::Kept;
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::vocab::op::{Key, Yields};
 use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
-use azulejo_lang::{Place, Token};
 use azulejo_lang::template::ast::{
     Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Try, Typed,
 };
 use azulejo_lang::template::signs::Sign;
+use azulejo_lang::{Place, Token};
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
@@ -322,9 +322,12 @@ impl Writer<'_> {
     /// Makes the bytecode another one. Rustc checks that the templates of the two do the same with their operands.
     fn quicken(&self, to: usize, written: &[Token]) -> TokenStream {
         let (path, number, variant) = (self.path, self.number, self.kept.print(written));
-        let place = super::natives::shown_at(self.kept.span(written.last().map_or(Place::NOWHERE, Token::place)));
-        let (op, check) = (super::natives::moved(path, place), quote_spanned!(place=> __build::assert_may_become));
-        let template = |number: usize| quote_spanned!(place=> <#op as __bytecode::Semantics<#number>>::TEMPLATE);
+        let place =
+            super::natives::shown_at(self.kept.span(written.last().map_or(Place::NOWHERE, Token::place)));
+        let (op, check) =
+            (super::natives::moved(path, place), quote_spanned!(place=> __build::assert_may_become));
+        let template =
+            |number: usize| quote_spanned!(place=> <#op as __bytecode::Semantics<#number>>::TEMPLATE);
         let [from, to] = [number, to].map(template);
         let blocks = [&from, &to].map(|template| quote_spanned!(place=> { #template.blocks as usize }));
         let fields = self.members.iter().enumerate().map(|(at, member)| {

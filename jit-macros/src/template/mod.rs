@@ -252,7 +252,8 @@ impl Rows<'_> {
         let (path, name) = (kept.print(&row.path), kept.word(&row.name));
         let warnings = warnings(&compiled.warnings, &opcode, kept);
         let natives = natives::items(&compiled.natives, &path, kept);
-        let sites = opcode.operands.iter().enumerate().filter(|(_, operand)| operand.kind == OperandKind::Site);
+        let sites =
+            opcode.operands.iter().enumerate().filter(|(_, operand)| operand.kind == OperandKind::Site);
         let sites = sites.map(|(at, _)| natives::site_item(&path, number, at));
         if self.kinds.is_none() && compiled.template.uses_kinds() {
             self.kinds = Some(kinds::name(&row.path, number));

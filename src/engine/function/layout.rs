@@ -117,7 +117,8 @@ impl<B: Bytecode> HasRoots for Bytecodes<B> {
             return shown;
         }
         // SAFETY: the caller guarantees that they exist, and nobody writes them now.
-        let [defined, now] = [self.ops, self.running].map(|ops| unsafe { *ops.add(bytecode as usize) }.opcode());
+        let [defined, now] =
+            [self.ops, self.running].map(|ops| unsafe { *ops.add(bytecode as usize) }.opcode());
         call_of(shown, defined, now)
     }
 }

@@ -57,8 +57,8 @@ pub use cases::{CaseField, FirstCase, KnownCase, MARKS, Sort};
 pub use holes::{GENERAL, NEXT};
 pub use inline::{KnownCallee, callees, may_be_inlined};
 pub use interpreted::{InterpretRequest, interpreted};
-pub use onward::assert_may_become;
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS, PendingPlace};
+pub use onward::assert_may_become;
 pub use roots::{Roots, TemplateUses, roots};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 

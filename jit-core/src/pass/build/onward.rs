@@ -230,9 +230,8 @@ impl Onward {
 
     /// Whether the two are the same.
     const fn is(&self, other: &Onward) -> bool {
-        let mut is_same = self.reads == other.reads
-            && is_way(self.next, other.next)
-            && is_way(self.here, other.here);
+        let mut is_same =
+            self.reads == other.reads && is_way(self.next, other.next) && is_way(self.here, other.here);
         let mut label = 0;
         while label < MAX_OPERANDS {
             is_same &= is_way(self.labels[label], other.labels[label]);
