@@ -78,7 +78,9 @@ macro_rules! meaning {
         // SAFETY: this opcode is never compiled; the interpreter only calls `run`.
         unsafe impl Semantics<$number> for Op {
             const TEMPLATE: &'static Template = &Template::plain(&[], 1);
-            unsafe fn run($op: &Op, $machine: &Machine<'_, ()>, _: u32, $stack: *mut u64) -> Flow {
+            unsafe fn run(op: *const Op, $machine: &Machine<'_, ()>, _: u32, $stack: *mut u64) -> Flow {
+                // SAFETY: the interpreter runs the code.
+                let $op = unsafe { *op };
                 $run
             }
         }
@@ -86,20 +88,20 @@ macro_rules! meaning {
 }
 
 meaning!(0, |op, machine, _stack| {
-    let Op::Set { dst, value } = *op else { unreachable!() };
+    let Op::Set { dst, value } = op else { unreachable!() };
     // SAFETY: the test's code stays within its frame.
     unsafe { *machine.frame.add(dst.index as usize) = value.0 as u64 };
     Flow::Next
 });
 meaning!(1, |op, machine, _stack| {
-    let Op::Count(counter, to) = *op else { unreachable!() };
+    let Op::Count(counter, to) = op else { unreachable!() };
     // SAFETY: as above.
     let counter = unsafe { &mut *machine.frame.add(counter.index as usize) };
     *counter -= 1;
     if *counter > 0 { Flow::Jump(to.0) } else { Flow::Next }
 });
 meaning!(2, |op, _machine, stack| {
-    let Op::Push(_, value) = *op else { unreachable!() };
+    let Op::Push(_, value) = op else { unreachable!() };
     // SAFETY: as above.
     unsafe { *stack = value.0.to_bits() };
     Flow::Next

@@ -19,6 +19,10 @@ impl Instructions for Numbers {
         self.0.len()
     }
 
+    fn address_of(&self, _: usize) -> u64 {
+        unreachable!("no template makes a bytecode another one")
+    }
+
     fn get(&self, at: usize) -> (usize, [Raw; MAX_OPERANDS]) {
         let mut operands = [0; MAX_OPERANDS];
         operands[..self.0[at].len() - 1].copy_from_slice(&self.0[at][1..]);

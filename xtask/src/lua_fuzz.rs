@@ -1,7 +1,8 @@
 //! Runs random programs of Lua in every tier of the Lua example, beside C's Lua.
 //!
 //! In: how many programs, and the first seed. Out: a line for each program that does something else in a tier, and the count. Such programs
-//! stay in `target/lua-fuzz`. The programs come from the generator of the example's tests.
+//! stay in the target folder. The programs come from the generator of the example's tests. They run in one process with C's Lua, by the
+//! example's test `reference`; or with `--processes`, each in processes of its own, with the command line and everything around.
 
 use crate::beside;
 use crate::command;
@@ -14,10 +15,14 @@ mod random_programs;
 /// How many programs there are at once.
 const BATCH: u64 = 500;
 
-/// Runs the programs. `--programs N` says how many, `--seed N` which is the first.
+/// Runs the programs. `--programs N` says how many, `--seed N` which is the first, `--processes` that each has its own processes.
 pub(crate) fn fuzz(root: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
-    let (mut seed, mut programs) = (1, 1000);
+    let (mut seed, mut programs, mut has_processes) = (1, 1000, false);
     while let Some(argument) = arguments.next() {
+        if argument == "--processes" {
+            has_processes = true;
+            continue;
+        }
         let value = arguments.next().and_then(|text| text.parse().ok());
         let value = value.ok_or_else(|| format!("{argument} needs a number"))?;
         match &*argument {
@@ -25,6 +30,9 @@ pub(crate) fn fuzz(root: &Path, mut arguments: impl Iterator<Item = String>) -> 
             "--seed" => seed = value,
             _ => return Err(format!("what is {argument}?")),
         }
+    }
+    if !has_processes {
+        return in_process(root, seed, programs);
     }
     if !beside::has_reference() {
         eprintln!("no program is tried: no {}", beside::REFERENCE);
@@ -45,6 +53,25 @@ pub(crate) fn fuzz(root: &Path, mut arguments: impl Iterator<Item = String>) -> 
     }
     eprintln!("{line}");
     Ok(())
+}
+
+/// Runs the programs in one process.
+fn in_process(root: &Path, seed: u64, programs: u64) -> Result<(), String> {
+    let line = "cargo test --quiet --release -p azulejo-lua --test reference -- --nocapture";
+    let mut command = command::command(root, line);
+    command.env("LUA_PROGRAM_SEED", seed.to_string()).env("LUA_PROGRAMS", programs.to_string());
+    let output = command.output().map_err(|error| format!("cannot run `{line}`: {error}"))?;
+    if output.status.success() {
+        eprintln!("lua-fuzz: {programs} programs, 0 differ");
+        return Ok(());
+    }
+    let said =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    eprintln!("{said}");
+    // A process that was taken down counted nothing.
+    let count =
+        said.split_once(&format!(" of {programs} differ")).and_then(|(before, _)| before.rsplit(' ').next());
+    Err(format!("lua-fuzz: {programs} programs, {} differ", count.unwrap_or("one or more")))
 }
 
 /// Runs the programs of these seeds; returns how many differ.

@@ -45,7 +45,7 @@ usage: cargo xtask <command>
   lua-suite
           run the official tests of Lua 5.1, and the Lua example's programs, in every tier: lua-suite [FOLDER]
   lua-fuzz
-          run random programs of Lua in every tier of the example and in lua5.1, and compare; --programs N, --seed N
+          run random programs of Lua in every tier of the example and in C's Lua, and compare; --programs N, --seed N, --processes
   reference
           write the page of all operators, its copy for rustdoc, and its examples as a test, from the table of operators
   tidy    check what no other tool checks: module docs, sizes, links, reasons";

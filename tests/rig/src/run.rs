@@ -452,7 +452,8 @@ impl Verified {
         };
         let depth = self.shape.depths.get(at as usize).copied().unwrap_or(0);
         // SAFETY: the caller meets the contract.
-        let (flow, at) = unsafe { Op::interpret(&self.code.ops, &machine, at, self.registers, depth) };
+        let (flow, at) =
+            unsafe { Op::interpret(&raw const self.code.ops[..], &machine, at, self.registers, depth) };
         match flow {
             Flow::Return(bits) => End::Returned(bits),
             Flow::Trap(trap) => End::Trapped(trap, at),

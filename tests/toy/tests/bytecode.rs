@@ -123,7 +123,7 @@ impl Program {
             show: None,
         };
         // SAFETY: the frame has the slots that verification requires.
-        match unsafe { Op::interpret(&self.code, &machine, 0, REGISTERS, 0) } {
+        match unsafe { Op::interpret(&raw const self.code[..], &machine, 0, REGISTERS, 0) } {
             (Flow::Return(bits), _) => Status::Returned(bits),
             (Flow::Trap(trap), at) => Status::Trapped { trap, at },
             (other, _) => unreachable!("it ends: {other:?}"),
