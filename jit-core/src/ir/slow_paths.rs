@@ -3,7 +3,8 @@
 //!
 //! In: the interpreter and baseline code, which note a slow path when it runs, and the engine, which notes misses. Out: whether the
 //! optimizer compiles the slow path, which is an exit if it has never run, and whether it checks the kinds of values in front of a
-//! loop that starts there. Entries only change from no to yes, at any time and from any thread.
+//! loop that starts there. Entries change at any time, and from no to yes on any thread. They become no again where a site has learned, or
+//! the bytecode has become another one.
 
 use super::bytecode::Bytecode;
 use core::sync::atomic::AtomicU8;
@@ -40,6 +41,14 @@ impl SlowPaths {
     pub fn note(&self, at: u32) {
         if let Some(entry) = self.ran.get(at as usize) {
             entry.store(1, Relaxed);
+        }
+    }
+
+    /// Notes that the bytecode at `at` has become another one, whose slow path has not run.
+    #[inline(always)]
+    pub fn forget(&self, at: u32) {
+        if let Some(entry) = self.ran.get(at as usize) {
+            entry.store(0, Relaxed);
         }
     }
 

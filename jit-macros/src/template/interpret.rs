@@ -335,7 +335,7 @@ impl Writer<'_> {
             quote!(#member: #field)
         });
         let asserted = quote_spanned!(place=> const _: () = #check::<#(#blocks),*>(#from, #to););
-        quote!({ #asserted op.cast_mut().write(#variant { #(#fields),* }); })
+        quote!({ #asserted op.cast_mut().write(#variant { #(#fields),* }); machine.slow_paths.forget(at); })
     }
 
     fn constant(&self, constant: &Constant, ty: Type, sign: Sign) -> TokenStream {
