@@ -25,6 +25,7 @@ enum Op {
     Call { dst: Out<u64>, function: Imm<u32>, a: In<u64>, b: In<u64> },
     Look { dst: Out<u64>, a: In<u64> },
     Looked { dst: Out<u64>, a: In<u64> },
+    LookedFirst { dst: Out<u64>, a: In<u64> },
     Return { a: In<u64> },
 }
 
@@ -95,12 +96,15 @@ template! {
     // Its frame is looked at behind the change, too.
     Op::Look! => unsafe (dov
         (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr)))
-        (quicken Op::Looked)
+        (ifv (zr (and $a 1)) (quicken Op::Looked) (quicken Op::LookedFirst))
         (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr)))
         (set $dst $a))
     Op::Looked! => unsafe (dov
         (set $dst $a)
         (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr))))
+    Op::LookedFirst! => unsafe (dov
+        (callv observes look (arglist (carg (tc) ptr) (carg (frames) ptr)))
+        (set $dst $a))
     Op::Return => (return $a)
 }
 
@@ -237,22 +241,22 @@ fn what_becomes_more_general_misses_nothing() {
 
 #[test]
 fn frames_show_what_is_alive_though_the_bytecode_has_changed_meanwhile() {
-    // What is looked at is alive behind the first call of the first opcode, and dead in the second one, which has read it.
+    // Its input is alive behind the calls of the first opcode. One of the others has read it, and written its output.
     let code = vec![Op::Look { dst: 1.into(), a: 0.into() }, Op::Return { a: 1.into() }];
-    for (way, builder) in ways() {
+    for ((way, builder), given) in ways().into_iter().flat_map(|way| [(way.clone(), 8u64), (way, 9)]) {
         let (engine, mut counts) = (builder.build::<Op>(), Counts::default());
         let function = engine.define("look", code.clone(), 3).expect("it is right");
+        let of_look = [vec![0], vec![0]];
+        let of_others = if given == 8 { [vec![1]] } else { [vec![0]] };
         for round in 0..8 {
-            let result = engine.call::<_, u64>(function, &mut counts, (9u64,));
-            assert_eq!(result, Ok(9), "{way}, {round}");
+            let result = engine.call::<_, u64>(function, &mut counts, (given,));
+            assert_eq!(result, Ok(given), "{way}, {round}");
             let seen = std::mem::take(&mut counts.seen);
-            let is_first = round == 0 || way == "baseline" || way == "optimizer";
-            let expected: &[Vec<u32>] = if is_first { &[vec![0], vec![0]] } else { &[vec![1]] };
-            if way.starts_with("climbing") && seen.len() == 2 && round > 0 {
-                assert_eq!(seen, [vec![0], vec![0]], "{way}, {round}");
-            } else {
-                assert_eq!(seen, expected, "{way}, {round}");
-            }
+            // Interpreters run what the bytecode has become; code that is compiled may be older.
+            let is_interpreted = ["in Rust", "interpreted in code"].contains(&way);
+            let is_old = round == 0 || !is_interpreted && seen.len() == 2;
+            let expected: &[Vec<u32>] = if is_old { &of_look } else { &of_others };
+            assert_eq!(seen, expected, "{way}, {given}, {round}");
         }
     }
 }
