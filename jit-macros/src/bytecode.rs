@@ -175,8 +175,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         ["takers_of_unit", "with_slow_paths", "quickening"].map(|look| table(&core, look, n_opcodes));
     let cases = cases(name, opcodes);
     let sites = opcodes.iter().filter(|_| !cases.is_empty()).map(sites);
-    let has_size = has_size(name);
-    let become_by_first_byte = become_by_first_byte(&core, name, opcodes);
+    let (has_size, become_by_first_byte) = (has_size(name), become_by_first_byte(&core, name, opcodes));
     // The markers have the opcodes' names, so a block of their own keeps them apart from the user's types.
     quote! {
         #(#allowed)*

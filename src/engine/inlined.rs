@@ -78,7 +78,7 @@ impl<B: Bytecode> Engine<B> {
         let shown = left.shown.and_then(|call| Some((caller.body().show_plan()?, call)));
         if let Some((plan, call)) = shown {
             // SAFETY: the caller's frame has room for it, and the registers that are alive behind the call in its slots.
-            unsafe { plan.show(slots, left.call, call as u32) };
+            unsafe { plan.show(slots, left.call, call) };
         }
         if let Err(error) = self.finish_called(function, frame.slots(), inner, context) {
             self.note(function.number(), inner[0].call);

@@ -13,6 +13,7 @@ pub mod inlining;
 pub mod interpreted;
 pub mod kinds;
 pub mod operand;
+pub mod quicken;
 pub mod ranges;
 pub mod regions;
 pub mod schedule;

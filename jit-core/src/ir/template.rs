@@ -358,23 +358,6 @@ impl Template {
         templates.iter().flat_map(|template| template.steps).any(|step| matches!(step, Step::Frames))
     }
 
-    /// The opcodes that bytecodes with this one may become, at some time. It is the first of them.
-    pub fn may_become(templates: &[&Template], opcode: usize) -> Vec<usize> {
-        let mut all = vec![opcode];
-        let mut next = 0;
-        while let Some(&from) = all.get(next) {
-            next += 1;
-            for step in templates[from].steps {
-                if let Step::Quicken { opcode } = *step
-                    && !all.contains(&opcode)
-                {
-                    all.push(opcode);
-                }
-            }
-        }
-        all
-    }
-
     /// Visits the steps, each with the operands that were written on every path to it, as one bit for each operand; `None` for
     /// a step that is unreachable. Returns those written on every path that falls through after the last step.
     pub(crate) fn follow_writes(&self, mut look: impl FnMut(&Step, Option<u16>)) -> Option<u16> {
@@ -480,79 +463,6 @@ impl Template {
             at += 1;
         }
         Template::of_what_they_become(templates, with)
-    }
-
-    /// For each template, whether it makes bytecodes others.
-    pub const fn quickening<const N: usize>(templates: &[&Template; N]) -> [bool; N] {
-        let (mut quickening, mut at) = ([false; N], 0);
-        while at < N {
-            let (steps, mut step) = (templates[at].steps, 0);
-            while step < steps.len() {
-                quickening[at] |= matches!(&steps[step], Step::Quicken { .. });
-                step += 1;
-            }
-            at += 1;
-        }
-        quickening
-    }
-
-    /// For each template, whether something is true of it, or of one that its bytecodes may become.
-    const fn of_what_they_become<const N: usize>(
-        templates: &[&Template; N],
-        mut is_true: [bool; N],
-    ) -> [bool; N] {
-        loop {
-            let (mut has_changed, mut at) = (false, 0);
-            while at < N {
-                let (steps, mut step) = (templates[at].steps, 0);
-                while step < steps.len() {
-                    if let Step::Quicken { opcode } = steps[step]
-                        && is_true[opcode]
-                        && !is_true[at]
-                    {
-                        (is_true[at], has_changed) = (true, true);
-                    }
-                    step += 1;
-                }
-                at += 1;
-            }
-            if !has_changed {
-                return is_true;
-            }
-        }
-    }
-
-    /// Panics unless a bytecode becomes another one if its first byte is changed: that is its opcode's number, and the operands are at
-    /// the same places.
-    pub const fn assert_become_by_first_byte<const N: usize>(
-        templates: &[&Template; N],
-        offsets: &[&[u16]],
-        first_bytes: &[u8],
-    ) {
-        let mut at = 0;
-        while at < N {
-            let (steps, mut step) = (templates[at].steps, 0);
-            while step < steps.len() {
-                if let Step::Quicken { opcode } = steps[step] {
-                    let (own, others) = (offsets[at], offsets[opcode]);
-                    let mut is_same = own.len() == others.len()
-                        && first_bytes[at] as usize == at
-                        && first_bytes[opcode] as usize == opcode;
-                    let mut operand = 0;
-                    while operand < own.len() && is_same {
-                        is_same = own[operand] == others[operand];
-                        operand += 1;
-                    }
-                    assert!(
-                        is_same,
-                        "a bytecode becomes another one by its first byte, which is not the opcode's number here: \
-                         mark the enum `#[repr(u8)]`, and let the opcodes that become others be among the first 256"
-                    );
-                }
-                step += 1;
-            }
-            at += 1;
-        }
     }
 
     /// Panics unless all templates have the same kinds of values and the same regions.

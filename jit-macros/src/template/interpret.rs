@@ -8,12 +8,12 @@ use crate::kept::Kept;
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::vocab::op::{Key, Yields};
 use azulejo_core::vocab::{Op, Scalar, Type, Vocabulary};
+use azulejo_lang::Token;
 use azulejo_lang::template::ast::{
     Arguments, Cached, Call, Callee, Constant, Invoke, Kind, Opcode, Passing, Try, Typed,
 };
 use azulejo_lang::template::signs::Sign;
-use azulejo_lang::{Place, Token};
-use proc_macro2::{Literal, Span, TokenStream};
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 /// The body of an opcode's arm. The opcode is one of the enum at a path, with this number.
@@ -314,28 +314,15 @@ impl Writer<'_> {
                 }}
             }
             Kind::Trap(code) => self.trap(code),
-            Kind::Quicken(opcode, written) => self.quicken(*opcode, written),
+            Kind::Quicken(to, written) => {
+                let fields = self.members.iter().enumerate().map(|(at, member)| {
+                    let field = self.field(at);
+                    quote!(#member: #field)
+                });
+                super::quicken::become_other(self.path, [self.number, *to], written, fields, self.kept)
+            }
             other => unreachable!("{other:?} has a value"),
         }
-    }
-
-    /// Makes the bytecode another one. Rustc checks that the templates of the two do the same with their operands.
-    fn quicken(&self, to: usize, written: &[Token]) -> TokenStream {
-        let (path, number, variant) = (self.path, self.number, self.kept.print(written));
-        let place =
-            super::natives::shown_at(self.kept.span(written.last().map_or(Place::NOWHERE, Token::place)));
-        let (op, check) =
-            (super::natives::moved(path, place), quote_spanned!(place=> __build::assert_may_become));
-        let template =
-            |number: usize| quote_spanned!(place=> <#op as __bytecode::Semantics<#number>>::TEMPLATE);
-        let [from, to] = [number, to].map(template);
-        let blocks = [&from, &to].map(|template| quote_spanned!(place=> { #template.blocks as usize }));
-        let fields = self.members.iter().enumerate().map(|(at, member)| {
-            let field = self.field(at);
-            quote!(#member: #field)
-        });
-        let asserted = quote_spanned!(place=> const _: () = #check::<#(#blocks),*>(#from, #to););
-        quote!({ #asserted op.cast_mut().write(#variant { #(#fields),* }); machine.slow_paths.forget(at); })
     }
 
     fn constant(&self, constant: &Constant, ty: Type, sign: Sign) -> TokenStream {
@@ -442,7 +429,7 @@ impl Writer<'_> {
                 let show = quote!(let newest = machine.newest_frame(););
                 ([show, quote!(machine.set_newest_frame(newest);)], Vec::new())
             }
-            _ => shown(invoke.shown, Vec::new()),
+            _ => super::natives::shown(invoke.shown, Vec::new()),
         };
         let result = quote!({ #show let result = #result; #hide result });
         let value = self.outcome(result, typed, attempt, quote!(machine.functions.caught(trap)));
@@ -542,7 +529,7 @@ impl Writer<'_> {
             let (value, ty) = (self.expression(arg), super::natives::passed(Passing::Scalar(*scalar)));
             quote!((#value) as #ty)
         });
-        let ([show, hide], args) = shown(call.shown, args.collect());
+        let ([show, hide], args) = super::natives::shown(call.shown, args.collect());
         let mut result = quote!(#name(#(#args),*));
         if call.shown.is_some() {
             result = quote!({ #show let result = #result; #hide result });
@@ -562,14 +549,14 @@ impl Writer<'_> {
         let unsafety = call.is_unsafe.then(|| quote!(unsafe));
         let holes = call.args.iter().map(|_| quote!(_));
         let values: Vec<TokenStream> = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
-        let ([show, hide], values) = shown(call.shown, values);
+        let ([show, hide], values) = super::natives::shown(call.shown, values);
         let span = self.kept.span(typed.place);
         let (before, args) =
             super::natives::given(&call.given, &values, self.path, call.is_unsafe, true, span, self.kept);
         let taken = super::natives::taken(call.returns, &quote!(#result), span);
         let binding =
             quote_spanned!(span=> let #function: #unsafety extern #abi fn(#(#holes),*) -> _ = #path;);
-        let refusal = refusal(call, span);
+        let refusal = super::natives::refusal(call, span);
         // `black_box` prevents inlining, which would move the function's stack use into the interpreter's frame.
         let hidden = quote!(let #function = ::core::hint::black_box(#function););
         quote!({ #refusal #binding #hidden #show #before let #result = #function(#(#args),*); #hide #taken })
@@ -583,9 +570,9 @@ impl Writer<'_> {
             Scalar::Ptr => format_ident!("usize"),
             scalar => format_ident!("{}", scalar.name()),
         });
-        let refusal = refusal(call, self.kept.span(typed.place));
+        let refusal = super::natives::refusal(call, self.kept.span(typed.place));
         let values = call.args.iter().map(|(arg, _)| self.expression(arg)).collect();
-        let ([show, hide], values) = shown(call.shown, values);
+        let ([show, hide], values) = super::natives::shown(call.shown, values);
         quote!({
             #refusal
             let function: unsafe extern #abi fn(#(#types),*) -> #ret =
@@ -596,24 +583,4 @@ impl Writer<'_> {
             result
         })
     }
-}
-
-/// What stands before a call that observes, and behind it, and the arguments: the frame is shown meanwhile. The arguments come first,
-/// as there may be such calls among them.
-fn shown(call: Option<u32>, args: Vec<TokenStream>) -> ([TokenStream; 2], Vec<TokenStream>) {
-    let Some(call) = call.map(Literal::u32_unsuffixed) else { return ([quote!(), quote!()], args) };
-    let names = (0..args.len()).map(|at| format_ident!("argument{at}"));
-    let names: Vec<TokenStream> = names.map(|name| quote!(#name)).collect();
-    let show = quote!(#(let #names = #args;)* machine.show_frame(at, #call););
-    ([show, quote!(machine.hide_frame();)], names)
-}
-
-/// Where compiled frames cannot be unwound, the compile error for a direct call of a function that may unwind.
-fn refusal(call: &Call, span: Span) -> Option<TokenStream> {
-    let message = format!(
-        "a panic cannot pass through compiled code on Windows, so \"{}\" cannot be called; \
-         leave the convention out, or call a function that a panic does not leave",
-        call.abi.name()
-    );
-    call.abi.unwinds.then(|| quote_spanned!(span=> #[cfg(windows)] ::core::compile_error!(#message);))
 }

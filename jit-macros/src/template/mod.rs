@@ -11,6 +11,7 @@ mod interpret;
 mod kinds;
 mod natives;
 mod print;
+mod quicken;
 pub(crate) mod shared;
 
 use crate::kept::Kept;

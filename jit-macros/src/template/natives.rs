@@ -12,8 +12,8 @@
 
 use crate::kept::Kept;
 use azulejo_core::vocab::Scalar;
-use azulejo_lang::template::ast::{Argument, Leads, Native, Passing};
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use azulejo_lang::template::ast::{Argument, Call, Leads, Native, Passing};
+use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 /// The name of the native function for the call of this number.
@@ -213,4 +213,24 @@ fn item(number: usize, native: &Native, op: &TokenStream, kept: &Kept) -> TokenS
         }
     });
     quote!(#(#functions)*)
+}
+
+/// What stands before a call that observes, and behind it, and the arguments: the frame is shown meanwhile. The arguments come first,
+/// as there may be such calls among them.
+pub(super) fn shown(call: Option<u32>, args: Vec<TokenStream>) -> ([TokenStream; 2], Vec<TokenStream>) {
+    let Some(call) = call.map(Literal::u32_unsuffixed) else { return ([quote!(), quote!()], args) };
+    let names = (0..args.len()).map(|at| format_ident!("argument{at}"));
+    let names: Vec<TokenStream> = names.map(|name| quote!(#name)).collect();
+    let show = quote!(#(let #names = #args;)* machine.show_frame(at, #call););
+    ([show, quote!(machine.hide_frame();)], names)
+}
+
+/// Where compiled frames cannot be unwound, the compile error for a direct call of a function that may unwind.
+pub(super) fn refusal(call: &Call, span: Span) -> Option<TokenStream> {
+    let message = format!(
+        "a panic cannot pass through compiled code on Windows, so \"{}\" cannot be called; \
+         leave the convention out, or call a function that a panic does not leave",
+        call.abi.name()
+    );
+    call.abi.unwinds.then(|| quote_spanned!(span=> #[cfg(windows)] ::core::compile_error!(#message);))
 }

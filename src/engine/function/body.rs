@@ -13,7 +13,7 @@
 
 use super::interpreted::EngineWords;
 use super::layout::{FrameLayout, Showing};
-use super::running::{Running, Snapshot};
+use super::running::{RunningOps, Snapshot};
 use super::speculation::Speculation;
 use super::tier_state::Budget;
 use crate::Error;
@@ -37,8 +37,8 @@ pub(crate) struct Body<B: Bytecode> {
     name: Arc<str>,
     /// The bytecode as it was defined.
     code: Code<B>,
-    /// The bytecode that runs, if bytecodes may become others: see [`Running`].
-    running: Option<Running<B>>,
+    /// The bytecode that runs, if bytecodes may become others: see [`RunningOps`].
+    running: Option<RunningOps<B>>,
     registers: u32,
     shape: Shape,
     /// How often all code was discarded. Code that was requested in an earlier generation is not installed.
@@ -122,7 +122,7 @@ impl<B: Bytecode> Body<B> {
         }
         let (generation, speculation) = (AtomicU32::new(0), Speculation::of(&code.ops));
         let sites = Sites::of(&mut code.ops, speculation.slow_paths());
-        let running = Running::of(&code.ops);
+        let running = RunningOps::of(&code.ops);
         let show = showing.map(|showing| {
             let newest = showing.newest;
             let start = running.as_ref().map_or(code.ops.as_ptr(), |running| running.ops().cast());
@@ -297,7 +297,7 @@ impl<B: Bytecode> Body<B> {
     pub(crate) fn snapshot(&self) -> Snapshot<B> {
         Snapshot {
             sites: self.speculation.left_out().and_then(|_| self.sites.snapshot()),
-            ops: self.running.as_ref().map(Running::snapshot),
+            ops: self.running.as_ref().map(RunningOps::snapshot),
         }
     }
 

@@ -11,7 +11,7 @@ use azulejo_core::pass::build::Instructions;
 use std::cell::UnsafeCell;
 
 /// The bytecode that runs.
-pub(crate) struct Running<B>(Box<[UnsafeCell<B>]>);
+pub(crate) struct RunningOps<B>(Box<[UnsafeCell<B>]>);
 
 /// What compilers are to know of what a function has been through.
 #[derive(Clone)]
@@ -39,13 +39,13 @@ impl<B: Bytecode> Snapshot<B> {
     }
 }
 
-impl<B: Bytecode> Running<B> {
+impl<B: Bytecode> RunningOps<B> {
     /// A copy of this code; `None` if no opcode becomes another one.
-    pub(super) fn of(code: &[B]) -> Option<Running<B>> {
+    pub(super) fn of(code: &[B]) -> Option<RunningOps<B>> {
         if B::QUICKENS.is_empty() {
             return None;
         }
-        let running = Running(code.iter().copied().map(UnsafeCell::new).collect());
+        let running = RunningOps(code.iter().copied().map(UnsafeCell::new).collect());
         // Machine code has the address as a number.
         running.ops().cast_mut().cast::<B>().expose_provenance();
         Some(running)

@@ -286,12 +286,10 @@ impl Operands for HoleOperands<'_> {
 
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
         self.general(cursor);
-        if !cursor.is_reached() {
-            return;
+        if cursor.is_reached() {
+            let (entry, one) = (self.slow_entry(cursor), cursor.constant(Type::I8, 1));
+            entry.into_iter().for_each(|entry| cursor.store(entry, one));
         }
-        let Some(entry) = self.slow_entry(cursor) else { return };
-        let one = cursor.constant(Type::I8, 1);
-        cursor.store(entry, one);
     }
 
     /// What the sort of a known case decides.
