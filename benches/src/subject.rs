@@ -112,7 +112,8 @@ fn rust_interpreter(program: &Program) -> Subject<'_> {
             show: None,
         };
         // SAFETY: the code was verified, and the frame has as many slots as verification computed.
-        let end = unsafe { Op::interpret(&raw const program.code.ops[..], &machine, 0, program.code.registers, 0) };
+        let end =
+            unsafe { Op::interpret(&raw const program.code.ops[..], &machine, 0, program.code.registers, 0) };
         let (azulejo_core::ir::bytecode::Flow::Return(value), _) = end else { panic!("{end:?}") };
         value
     };
