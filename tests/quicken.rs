@@ -20,6 +20,7 @@ enum Op {
     LessNumbers { a: In<u64>, b: In<u64>, to: Label },
     Half { dst: Out<u64>, a: In<u64> },
     Triple { dst: Out<u64>, a: In<u64> },
+    HalfUntilFive { dst: Out<u64>, a: In<u64> },
     Move { dst: Out<u64>, a: In<u64> },
     Const { dst: Out<u64>, value: Imm<u64> },
     Call { dst: Out<u64>, function: Imm<u32>, a: In<u64>, b: In<u64> },
@@ -89,6 +90,10 @@ template! {
     Op::LessNumbers => (when (ult $a $b) (branch $to))
     Op::Half => unsafe (if (zr (and $a 1)) (shr $a 1)
         (slow (do (quicken Op::Triple) (call leaf triple (arglist (carg $a u64)) u64))))
+    // It becomes another one off its slow path, which has run by then.
+    Op::HalfUntilFive => unsafe (if (zr (and $a 1)) (shr $a 1)
+        (if (eq $a 5) (do (quicken Op::Triple) (add (mul $a 3) 1))
+            (slow (call leaf triple (arglist (carg $a u64)) u64))))
     Op::Triple => unsafe (if (nz (and $a 1)) (add (mul $a 3) 1) (slow (call leaf half (arglist (carg $a u64)) u64)))
     Op::Move => (copy $a)
     Op::Const => (copy $value)
@@ -203,8 +208,18 @@ fn the_slow_path_of_what_a_bytecode_has_become_has_not_run() {
     if can_compile().is_err() {
         return;
     }
-    let code = vec![Op::Half { dst: 0.into(), a: 0.into() }, Op::Return { a: 0.into() }];
-    for (is_rust, to_baseline) in [(true, 500), (false, 500), (false, 1)] {
+    let half = Op::Half { dst: 0.into(), a: 0.into() };
+    let until_five = Op::HalfUntilFive { dst: 0.into(), a: 0.into() };
+    // Baseline code that was made before stays what it is, and notes the slow path of what it is.
+    let ways = [
+        (true, 500, half),
+        (true, 500, until_five),
+        (false, 500, half),
+        (false, 500, until_five),
+        (false, 1, half),
+    ];
+    for (is_rust, to_baseline, start) in ways {
+        let code = vec![start, Op::Return { a: 0.into() }];
         let engine = Engine::<Op>::builder().rust_interpreter(is_rust).thresholds(to_baseline, 1000).build();
         let mut counts = Counts::default();
         let step = engine.define("step", code.clone(), 1).expect("it is right");
@@ -213,7 +228,11 @@ fn the_slow_path_of_what_a_bytecode_has_become_has_not_run() {
         (0..5000).for_each(|a| assert_eq!(call(2 * a + 1), Ok(6 * a + 4)));
         assert_eq!((engine.stats().in_optimizer, engine.stats().missed), (1, 0));
         assert_eq!(call(8), Ok(4));
-        assert_eq!(engine.stats().missed, 1, "in Rust: {is_rust}, baseline code after {to_baseline}");
+        assert_eq!(
+            engine.stats().missed,
+            1,
+            "in Rust: {is_rust}, baseline code after {to_baseline}, {start:?}"
+        );
         assert_eq!(call(9), Ok(28));
     }
 }

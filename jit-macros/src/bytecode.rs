@@ -126,11 +126,11 @@ fn attributes(input: &DeriveInput) -> syn::Result<Attributes> {
     Ok(attributes)
 }
 
-/// A table with an entry for each opcode, made by this function of `Template`. It is empty if no entry is true.
-fn table(core: &TokenStream, function: &str, n_opcodes: usize) -> TokenStream {
-    let function = format_ident!("{function}");
+/// A table that says of each opcode whether its template, or one that it may become, does this `Deed`. It is empty if none does.
+fn table(core: &TokenStream, deed: &str, n_opcodes: usize) -> TokenStream {
+    let deed = format_ident!("{deed}");
     quote! {{
-        const ALL: [bool; #n_opcodes] = #core::ir::template::Template::#function(TEMPLATES);
+        const ALL: [bool; #n_opcodes] = #core::ir::template::Template::all_that_do(TEMPLATES, #core::ir::template::Deed::#deed);
         if __bytecode::any(&ALL) { &ALL } else { &[] }
     }}
 }
@@ -172,7 +172,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let pinned = &attributes.pinned;
     let hand_on = hand_on(input, attributes, opcodes);
     let [takes_unit, slow_paths, quickens] =
-        ["takers_of_unit", "with_slow_paths", "quickening"].map(|look| table(&core, look, n_opcodes));
+        ["TakesUnit", "HasSlowPath", "Quickens"].map(|deed| table(&core, deed, n_opcodes));
     let cases = cases(name, opcodes);
     let sites = opcodes.iter().filter(|_| !cases.is_empty()).map(sites);
     let (has_size, become_by_first_byte) = (has_size(name), become_by_first_byte(&core, name, opcodes));

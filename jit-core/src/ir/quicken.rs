@@ -6,39 +6,25 @@
 use super::template::{Step, Template};
 
 impl Template {
-    /// The opcodes that bytecodes with this one may become, at some time. It is the first of them.
+    /// The other opcodes that bytecodes with this one may become, at some time.
     pub fn may_become(templates: &[&Template], opcode: usize) -> Vec<usize> {
-        let mut all = vec![opcode];
-        let mut next = 0;
-        while let Some(&from) = all.get(next) {
-            next += 1;
+        let (mut others, mut from, mut next) = (Vec::new(), opcode, 0);
+        loop {
             for step in templates[from].steps {
-                if let Step::Quicken { opcode } = *step
-                    && !all.contains(&opcode)
+                if let Step::Quicken { opcode: to } = *step
+                    && to != opcode
+                    && !others.contains(&to)
                 {
-                    all.push(opcode);
+                    others.push(to);
                 }
             }
+            let Some(&other) = others.get(next) else { return others };
+            (from, next) = (other, next + 1);
         }
-        all
-    }
-
-    /// For each template, whether it makes bytecodes others.
-    pub const fn quickening<const N: usize>(templates: &[&Template; N]) -> [bool; N] {
-        let (mut quickening, mut at) = ([false; N], 0);
-        while at < N {
-            let (steps, mut step) = (templates[at].steps, 0);
-            while step < steps.len() {
-                quickening[at] |= matches!(&steps[step], Step::Quicken { .. });
-                step += 1;
-            }
-            at += 1;
-        }
-        quickening
     }
 
     /// For each template, whether something is true of it, or of one that its bytecodes may become.
-    pub(super) const fn of_what_they_become<const N: usize>(
+    pub(super) const fn or_become<const N: usize>(
         templates: &[&Template; N],
         mut is_true: [bool; N],
     ) -> [bool; N] {

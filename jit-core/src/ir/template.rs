@@ -343,14 +343,7 @@ impl Template {
 impl Template {
     /// Whether the template takes the frame's address, by which any slot may be read.
     pub const fn takes_address_of_frame(&self) -> bool {
-        let mut at = 0;
-        while at < self.steps.len() {
-            if matches!(&self.steps[at], Step::Node { op, .. } if op.0 == Op::LOCAL.0) {
-                return true;
-            }
-            at += 1;
-        }
-        false
+        self.does(Deed::TakesAddressOfFrame)
     }
 
     /// Whether one of these templates passes the frames that are shown to a function. Then all calls that observe show theirs.
@@ -392,6 +385,19 @@ impl Template {
         }
         written
     }
+}
+
+/// What a template may do in some step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Deed {
+    /// It takes `(cu)`.
+    TakesUnit,
+    /// It takes the frame's address.
+    TakesAddressOfFrame,
+    /// It has a slow path.
+    HasSlowPath,
+    /// It makes its bytecode another one.
+    Quickens,
 }
 
 /// The meaning of one opcode.
@@ -437,32 +443,33 @@ impl Template {
         all
     }
 
-    /// For each template, whether it takes `(cu)`.
-    pub const fn takers_of_unit<const N: usize>(templates: &[&Template; N]) -> [bool; N] {
-        let (mut takers, mut at) = ([false; N], 0);
-        while at < N {
-            let (steps, mut step) = (templates[at].steps, 0);
-            while step < steps.len() {
-                takers[at] |= matches!(&steps[step], Step::Node { op, .. } if op.0 == Op::CU.0);
-                step += 1;
+    /// Whether some step of the template does this.
+    pub const fn does(&self, what: Deed) -> bool {
+        let mut at = 0;
+        while at < self.steps.len() {
+            let does = match (what, &self.steps[at]) {
+                (Deed::TakesUnit, Step::Node { op, .. }) => op.0 == Op::CU.0,
+                (Deed::TakesAddressOfFrame, Step::Node { op, .. }) => op.0 == Op::LOCAL.0,
+                (Deed::HasSlowPath, step) => matches!(step, Step::Slow),
+                (Deed::Quickens, step) => matches!(step, Step::Quicken { .. }),
+                _ => false,
+            };
+            if does {
+                return true;
             }
             at += 1;
         }
-        Template::of_what_they_become(templates, takers)
+        false
     }
 
-    /// For each template, whether it has a slow path.
-    pub const fn with_slow_paths<const N: usize>(templates: &[&Template; N]) -> [bool; N] {
-        let (mut with, mut at) = ([false; N], 0);
+    /// For each template, whether it does this, or one that its bytecodes may become.
+    pub const fn all_that_do<const N: usize>(templates: &[&Template; N], what: Deed) -> [bool; N] {
+        let (mut all, mut at) = ([false; N], 0);
         while at < N {
-            let (steps, mut step) = (templates[at].steps, 0);
-            while step < steps.len() {
-                with[at] |= matches!(&steps[step], Step::Slow);
-                step += 1;
-            }
+            all[at] = templates[at].does(what);
             at += 1;
         }
-        Template::of_what_they_become(templates, with)
+        Template::or_become(templates, all)
     }
 
     /// Panics unless all templates have the same kinds of values and the same regions.

@@ -14,7 +14,9 @@ use super::invoke::{InvokeArguments, InvokeTarget, Linkage};
 use super::show::{ShowNodes, ShownFrames};
 use crate::ir::graph::{CallData, CallTarget, Effect, Heat};
 use crate::ir::index::{Block, Node};
-use crate::ir::template::{BlockRef, Callee, Likelihood, Ref, Resume, Signature, Step, StepImm, Template};
+use crate::ir::template::{
+    BlockRef, Callee, Deed, Likelihood, Ref, Resume, Signature, Step, StepImm, Template,
+};
 use crate::vocab::{Op, Sig, Type};
 
 /// The operands of a template, and its surroundings.
@@ -145,8 +147,6 @@ pub(super) struct LinkScratch {
     /// The template's values, by number.
     values: Vec<Node>,
     blocks: Vec<LocalBlock>,
-    /// Whether it has a slow path.
-    has_slow_path: bool,
     /// Arguments of jumps to blocks with parameters: each argument of each jump, with the target block.
     args: Vec<(BlockRef, Node)>,
     /// The inputs of the call being made.
@@ -175,7 +175,6 @@ impl<O: Operands> Linker<'_, O> {
     /// Links a template at the cursor.
     pub(super) fn link(&mut self, template: &Template) {
         self.add_blocks(template);
-        self.scratch.has_slow_path = false;
         for (number, step) in template.steps.iter().enumerate() {
             let is_linked = match *step {
                 Step::Block { block, .. } => !self.is_left_out(block),
@@ -193,7 +192,7 @@ impl<O: Operands> Linker<'_, O> {
                 _ => self.cursor.is_reached(),
             };
             match is_linked {
-                true => self.step(step),
+                true => self.step(step, template),
                 false => self.leave_out(step),
             }
         }
@@ -247,7 +246,7 @@ impl<O: Operands> Linker<'_, O> {
     }
 
     /// Links a step, and defines its value if it has one.
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &Step, template: &Template) {
         let Linker { cursor, operands, scratch, .. } = self;
         let value = match *step {
             Step::Node { op, sig, inputs, imm } => {
@@ -274,11 +273,8 @@ impl<O: Operands> Linker<'_, O> {
             Step::KnownCase { operand, offset, ty } => {
                 operands.known_case(cursor, operand, CaseField { offset, ty })
             }
-            Step::Slow => {
-                scratch.has_slow_path = true;
-                return operands.slow(cursor);
-            }
-            Step::Quicken { opcode } => return self.quicken(opcode),
+            Step::Slow => return operands.slow(cursor),
+            Step::Quicken { opcode } => return self.quicken(opcode, template),
             Step::General => return operands.general(cursor),
             Step::Show { call } => return self.show(call),
             Step::Frames => operands.newest(cursor),
@@ -339,12 +335,12 @@ impl<O: Operands> Linker<'_, O> {
     }
 
     /// Makes the bytecode another one, whose slow path has not run.
-    fn quicken(&mut self, opcode: usize) {
-        let Linker { cursor, operands, scratch, .. } = self;
+    fn quicken(&mut self, opcode: usize, template: &Template) {
+        let Linker { cursor, operands, .. } = self;
         let (here, opcode) = (operands.here(cursor), cursor.constant(Type::I8, opcode as u64));
         cursor.store(here, opcode);
         // If it has none itself, its own has not run. Then there may be no entry.
-        if scratch.has_slow_path
+        if template.does(Deed::HasSlowPath)
             && let Some(entry) = operands.slow_entry(cursor)
         {
             let no = cursor.constant(Type::I8, 0);

@@ -57,10 +57,9 @@ impl TemplateUses {
     }
 
     fn of(&self, source: &FunctionSource<'_>, opcode: usize) -> &TemplateUse {
-        self.0[opcode].get_or_init(|| {
-            let mut others = Template::may_become(source.templates, opcode);
-            others.remove(0);
-            TemplateUse { operands: OperandUse::of(source.templates[opcode].compact()), others }
+        self.0[opcode].get_or_init(|| TemplateUse {
+            operands: OperandUse::of(source.templates[opcode].compact()),
+            others: Template::may_become(source.templates, opcode),
         })
     }
 }
