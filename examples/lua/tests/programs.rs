@@ -2,7 +2,8 @@
 //!
 //! In: small programs that together try the whole manual, and larger ones. `programs/listed.txt` names those that may differ.
 //! Random programs come from seeds: `LUA_PROGRAM_SEED` is the first, `LUA_PROGRAMS` says how many there are, and those that fail
-//! stay in the target folder, to be looked at; the test `reference` runs more of them. Where `lua5.1` is not installed nothing is compared, and the tests say so.
+//! stay in the target folder, to be looked at; the test `reference` runs more of them. Where `lua5.1` is not installed nothing is
+//! compared, and the tests say so.
 
 mod beside;
 mod random_programs;

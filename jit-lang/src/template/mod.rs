@@ -75,7 +75,8 @@ pub fn compile(
     let mut checker = new();
     let mut checked = checker.template(body);
     if checked.is_ok() && checker.quickens {
-        let number = opcodes.iter().position(|one| one.name == opcode.name).unwrap_or(0);
+        let number = opcodes.iter().position(|one| one.name == opcode.name);
+        let number = number.expect("it is one of the enum's");
         checker = new();
         checker.n_shown = first_call(number);
         checked = checker.template(body);

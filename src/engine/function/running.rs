@@ -40,9 +40,9 @@ impl<B: Bytecode> Snapshot<B> {
 }
 
 impl<B: Bytecode> RunningOps<B> {
-    /// A copy of this code; `None` if no opcode becomes another one.
+    /// A copy of this code; `None` if none of its bytecodes becomes another one.
     pub(super) fn of(code: &[B]) -> Option<RunningOps<B>> {
-        if B::QUICKENS.is_empty() {
+        if !code.iter().any(|op| B::QUICKENS.get(op.opcode()) == Some(&true)) {
             return None;
         }
         let running = RunningOps(code.iter().copied().map(UnsafeCell::new).collect());
