@@ -3,9 +3,9 @@
 #![no_main]
 
 use azulejo_core::random::Random;
+use azulejo_wasm_rig::generate;
 use azulejo_wasm_rig::oracle::Oracle;
 use azulejo_wasm_rig::session::{self, Tally};
-use azulejo_wasm_rig::generate;
 use libfuzzer_sys::fuzz_target;
 
 thread_local! {

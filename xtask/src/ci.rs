@@ -15,8 +15,9 @@ const DRY_RUN: &str = "warning: aborting upload due to dry run";
 pub(crate) fn ci(root: &Path) -> Result<(), String> {
     // The fastest checks come first.
     run(root, "cargo fmt --all --check", &[])?;
-    // The benchmarks are a workspace of their own.
+    // The benchmarks and the fuzz targets are workspaces of their own.
     run(root, "cargo fmt --manifest-path benches/Cargo.toml --check", &[])?;
+    run(root, "cargo fmt --manifest-path fuzz/Cargo.toml --check", &[])?;
     crate::tidy::tidy(root)?;
     run(root, "cargo clippy --workspace --all-targets -- -D warnings", &[])?;
     // What other workspaces share with this one is not compiled again for them.
