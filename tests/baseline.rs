@@ -227,6 +227,7 @@ fn function<'a, B: Bytecode>(code: &'a [B], shape: &'a Shape, budget: Option<&Ce
         unit: std::ptr::null(),
         temporaries: None,
         slow_paths: &NO_SLOW_PATHS,
+        leaves_out: false,
         sites: None,
         budget,
     }

@@ -490,6 +490,7 @@ fn baseline_code_is_unwound() {
                     unit,
                     temporaries: None,
                     slow_paths: &NO_SLOW_PATHS,
+                    leaves_out: false,
                     sites: None,
                     budget: None,
                 };

@@ -75,6 +75,7 @@ fn compiling_again_takes_nothing_from_the_heap() {
         unit,
         temporaries: None,
         slow_paths: &NO_SLOW_PATHS,
+        leaves_out: false,
         sites: None,
         budget: None,
     };

@@ -221,6 +221,7 @@ fn function<'a, B: Bytecode>(code: &'a [B], shape: &'a Shape) -> Function<'a, B>
         unit,
         temporaries: None,
         slow_paths: &NO_SLOW_PATHS,
+        leaves_out: false,
         sites: None,
         budget: None,
     }

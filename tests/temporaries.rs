@@ -113,6 +113,7 @@ mod handed_over {
             unit: std::ptr::null(),
             temporaries: Some(FIRST),
             slow_paths: &azulejo::__private::core::ir::slow_paths::NO_SLOW_PATHS,
+            leaves_out: false,
             sites: None,
             budget: None,
         };

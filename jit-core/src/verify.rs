@@ -48,6 +48,8 @@ pub struct Function<'a, B> {
     pub temporaries: Option<u32>,
     /// Which slow paths have run: the entries that baseline code sets.
     pub slow_paths: &'a SlowPaths,
+    /// Whether slow paths are left out that have not run. Code is left for the interpreter where it would come to one.
+    pub leaves_out: bool,
     /// The sites of the bytecodes, if code may know the cases that they have when it is made.
     pub sites: Option<&'a Sites>,
     /// The budget that loop heads count down, if they count. Each iteration takes one away. Below zero, the code is left at

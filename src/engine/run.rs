@@ -7,8 +7,8 @@
 //!
 //! - A template exited from the code (`exit`, a guard): the interpreter resumes, since the same code would exit there again.
 //!   At the next backward jump, compiled code takes over. [`Resume`] says which of the two runs next.
-//! - The code has reached a slow path that it leaves out: the interpreter resumes as well. Code that does this often is
-//!   discarded.
+//! - The code has reached a slow path that it leaves out: the interpreter resumes as well. The optimizer's code that does this often is
+//!   discarded; baseline code is made again, with what it lacked.
 //! - The budget for loops is used up: the function tiers up, and resumes in the better code at the same bytecode.
 
 use super::function::{Budget, Function, TierCode};
@@ -382,6 +382,10 @@ impl<B: Bytecode> Engine<B> {
             self.counts.left_to_tier_up();
             self.tier_up(function, at);
             Resume::BestCode
+        } else if function.code.lacks(at) {
+            self.counts.found_gap();
+            self.fill_gap(function, at);
+            Resume::Interpreter
         } else {
             self.counts.exited(function.body().ops()[at as usize].opcode());
             Resume::Interpreter

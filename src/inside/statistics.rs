@@ -64,6 +64,9 @@ pub struct Statistics {
     pub tier_ups: u64,
     /// How often compiled code was left in front of a slow path that it did not have, because that had never run before.
     pub missed: u64,
+    /// How often baseline code was left where it lacked a slow path that had never run before, or a case that a site had not learned. It was
+    /// made again then, with that.
+    pub gaps: u64,
     /// How many bytes of code memory are in use.
     pub code_used: usize,
     /// How many bytes of code memory there are.
@@ -139,11 +142,14 @@ impl fmt::Display for Statistics {
                 writeln!(f, "{name:22}{:>10}{percent:>8.1}", format!("{time:.1?}"))?;
             }
         }
-        if self.tier_ups > 0 || self.missed > 0 || !self.exits.is_empty() {
+        if self.tier_ups > 0 || self.missed > 0 || self.gaps > 0 || !self.exits.is_empty() {
             writeln!(f, "\n{:32}{:>10}", "code was left", "times")?;
             writeln!(f, "{:32}{:>10}", "to tier up", self.tier_ups)?;
             if self.missed > 0 {
                 writeln!(f, "{:32}{:>10}", "for a slow path", self.missed)?;
+            }
+            if self.gaps > 0 {
+                writeln!(f, "{:32}{:>10}", "to be made again", self.gaps)?;
             }
             for (opcode, times) in &self.exits {
                 writeln!(f, "{:32}{times:>10}", format!("to resume at {opcode}"))?;
@@ -209,6 +215,7 @@ pub(crate) struct Counts {
     made: RefCell<Made>,
     tier_ups: Cell<u64>,
     missed: Cell<u64>,
+    gaps: Cell<u64>,
     /// Indexed by the opcode at which the interpreter resumed.
     exits: Box<[Cell<u64>]>,
     evicted: Cell<u64>,
@@ -229,6 +236,7 @@ impl Counts {
             made: RefCell::default(),
             tier_ups: Cell::new(0),
             missed: Cell::new(0),
+            gaps: Cell::new(0),
             exits: vec![Cell::new(0); opcodes].into(),
             evicted: Cell::new(0),
         }
@@ -273,6 +281,11 @@ impl Counts {
         self.missed.set(self.missed.get() + 1);
     }
 
+    /// Counts an exit from baseline code that lacked something.
+    pub(crate) fn found_gap(&self) {
+        self.gaps.set(self.gaps.get() + 1);
+    }
+
     pub(crate) fn evicted(&self, functions: usize) {
         self.evicted.set(self.evicted.get() + functions as u64);
     }
@@ -295,6 +308,7 @@ impl Counts {
             exits,
             tier_ups: self.tier_ups.get(),
             missed: self.missed.get(),
+            gaps: self.gaps.get(),
             evicted: self.evicted.get(),
             ..Statistics::default()
         }

@@ -4,8 +4,8 @@
 //! the bytecode. Compiling a function records nothing but its list of stencils, which is copied as a whole.
 //!
 //! Hot parts stand in the order of bytecodes, and the start of each is known. The counting stencil may stand before a
-//! bytecode's own, so offsets are counted from the end. Cold parts stand in the same order, but only their lengths are known:
-//! they are added up.
+//! bytecode's own, so offsets are counted from the end. Cold parts stand in the same order, each with what its stencil leads to, but only
+//! their lengths are known: they are added up.
 
 use super::pack::StencilId;
 use crate::faults::Locate;
@@ -17,8 +17,18 @@ use std::sync::Arc;
 pub(super) struct Faulty {
     /// The lengths of the two parts of each stencil, as they are copied.
     parts: Vec<(u32, u32)>,
+    /// What stands behind the cold part of each stencil.
+    behind: Vec<Option<Behind>>,
     /// The accesses that may fault, ordered by stencil.
     sites: Vec<StencilSite>,
+}
+
+/// A stencil that stands, as a whole, behind another one's cold part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Behind {
+    pub(super) stencil: StencilId,
+    /// The size of its hot part, with all that is behind that but its cold part.
+    pub(super) size: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +45,14 @@ impl Faulty {
     pub(super) fn add(&mut self, stencil: &Stencil, cold: u32) {
         let number = StencilId::from(self.parts.len());
         self.parts.push((stencil.hot.len() as u32, cold));
+        self.behind.push(None);
         let site = |&(part, start, end, code)| StencilSite { stencil: number, part, start, end, code };
         self.sites.extend(stencil.sites.iter().map(site));
+    }
+
+    /// Notes what stands behind a stencil's cold part.
+    pub(super) fn lead(&mut self, stencil: StencilId, behind: Behind) {
+        self.behind[stencil.at()] = Some(behind);
     }
 
     /// Whether any stencil has accesses that may fault.
@@ -99,12 +115,16 @@ impl Locate for Sites {
             return Some((code, bytecode as u32));
         }
         let mut into = at.checked_sub(self.cold)?;
+        let cold = |stencil: StencilId| (stencil, Part::Cold, self.faulty.parts[stencil.at()].1);
         for (bytecode, &stencil) in self.stencils.iter().enumerate() {
-            let (_, cold) = self.faulty.parts[stencil.at()];
-            if into < cold {
-                return Some((self.faulty.code(stencil, Part::Cold, into)?, bytecode as u32));
+            let behind = self.faulty.behind[stencil.at()];
+            let behind = behind.map(|Behind { stencil, size }| [(stencil, Part::Hot, size), cold(stencil)]);
+            for (stencil, part, len) in core::iter::once(cold(stencil)).chain(behind.into_iter().flatten()) {
+                if into < len {
+                    return Some((self.faulty.code(stencil, part, into)?, bytecode as u32));
+                }
+                into -= len;
             }
-            into -= cold;
         }
         None
     }

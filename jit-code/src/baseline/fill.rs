@@ -18,6 +18,7 @@ use crate::field::Field;
 use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;
 use azulejo_core::error::Error;
+use azulejo_core::ir::bits::BitSet;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites;
 use azulejo_core::ir::stencil::HoleSource;
@@ -120,13 +121,18 @@ pub(super) fn fill<M: Backend>(
     let frame = around.own.frame;
     let leaves = around.frame.leaves.map(|leave| at.epilogue as u32 + leave);
     let described = Described { machine: M::MACHINE, frame: &frame, leaves: &leaves, end: at.code_end };
+    let mut lacking = BitSet::default();
+    if plan.leaves_out() {
+        lacking.reset(around.code.len);
+    }
     let installed = memory.install_with(described, at.end, |address, bytes| {
         bytes[..at.hot].copy_from_slice(&around.frame.prologue);
         frame.write_room(&mut bytes[around.frame.make_at..]);
         for &(at, field) in &around.frame.unit_at {
             field.put(&mut bytes[at..], around.unit);
         }
-        Filler { plan, packed, around: &around, at, address, bytes }.fill();
+        let lacking = &mut lacking;
+        Filler { plan, packed, around: &around, at, address, bytes, lacking }.fill();
     })?;
     let faults = packed.faulty.any().then(|| {
         let counter = around.count.map_or(0, |(count, _)| packed.stencils[count.at()].cold.len);
@@ -156,6 +162,7 @@ pub(super) fn fill<M: Backend>(
         n_bytecodes: around.code.len as u32,
         code_bytes: at.code_end as u32,
         knows_cases: plan.knows_cases(),
+        lacking,
     })
 }
 
@@ -167,6 +174,8 @@ struct Filler<'a, M: Backend> {
     /// The address that the code will run at.
     address: usize,
     bytes: &'a mut [u8],
+    /// The bytecodes at which it is left for what it lacks.
+    lacking: &'a mut BitSet,
 }
 
 /// A stencil that has been copied to its place, and its bytecode.
@@ -288,9 +297,14 @@ impl<M: Backend> Filler<'_, M> {
             self.patch(&Placed { at, here, stencil, hot, cold, general, table });
             cold = general;
             let after = hot + stencil.hot as usize;
-            if let Some(stencil) = self.packed.general(chosen) {
-                cold += self.packed.general_bytes(stencil);
-                self.general(&Placed { at, here, stencil, hot: general, cold, general, table }, after);
+            if let Some(number) = self.packed.general(chosen) {
+                let (stencil, size) = (&self.packed.stencils[number.at()], self.packed.general_bytes(number));
+                cold += size;
+                let placed = Placed { at, here, stencil, hot: general, cold, general, table };
+                match self.packed.leaves(number) {
+                    true => self.leave(&placed, size),
+                    false => self.general(&placed, size, after),
+                }
                 cold += stencil.cold.len as usize;
             }
             table += stencil.table.is_some() as usize;
@@ -302,9 +316,19 @@ impl<M: Backend> Filler<'_, M> {
         *self.bytes[at..].first_chunk_mut().expect("it is within the code") = bytes;
     }
 
+    /// Copies the stencil that leaves the function. It is small.
+    fn leave(&mut self, placed: &Placed<'_>, size: usize) {
+        self.lacking.insert(placed.at);
+        let hot = placed.stencil.hot as usize;
+        let room = &mut self.bytes[placed.hot..][..size];
+        room[..hot].copy_from_slice(&placed.stencil.bytes[..hot]);
+        M::MACHINE.fill_up(&mut room[hot..], hot);
+        self.patch(placed);
+    }
+
     /// Copies a whole stencil to where nothing follows, and then a jump to what would follow.
-    fn general(&mut self, placed: &Placed<'_>, after: usize) {
-        let (packed, size) = (self.packed, self.packed.general_bytes(placed.stencil));
+    fn general(&mut self, placed: &Placed<'_>, size: usize, after: usize) {
+        let packed = self.packed;
         let room = &mut self.bytes[placed.hot..][..size];
         // SAFETY: the room is as large as the stencil, and what is written behind it. The stencil belongs to the bytecode's opcode.
         unsafe { place::<true>(placed.stencil, packed, room.as_mut_ptr(), placed.here) };

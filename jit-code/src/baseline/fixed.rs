@@ -3,6 +3,7 @@
 //! - The counting stencils stand before the bytecode at a loop's head: one counts iterations, and checks whether the program is to stop. Each
 //!   does only what the function needs.
 //! - A jump stands behind a general stencil, which does not stand where it would fall through.
+//! - Where a lean stencil lacks something, the function is left at this bytecode.
 
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind};
 use azulejo_core::ir::template::{Likelihood, Resume, Step, StepImm, Template};
@@ -23,10 +24,12 @@ pub(super) struct Wanted {
     pub(super) fuel: Option<u64>,
 }
 
-/// How many of these stencils there are. The first ones count, and the last one is [`JUMP`].
-pub(super) const N_FIXED: usize = JUMP + 1;
+/// How many of these stencils there are. The first ones count.
+pub(super) const N_FIXED: usize = LEAVE + 1;
 /// The number of the jump.
 pub(super) const JUMP: usize = 5;
+/// The number of the one that leaves the function.
+pub(super) const LEAVE: usize = 6;
 
 impl Wanted {
     /// The counting stencil's number, and its operands: the addresses, side by side. None if the function needs no counting stencil.
@@ -57,10 +60,11 @@ pub(super) static OPCODES: [OpcodeInfo; N_FIXED] = [
         name: "jump",
         operands: &[OperandInfo { name: "to", kind: OperandKind::Label, scalar: None }],
     },
+    OpcodeInfo { name: "leave", operands: &[] },
 ];
 
 /// By number, the offsets of the operands.
-pub(super) const OFFSETS: [&[u16]; N_FIXED] = [&[0], &[0, 8], &[0, 8, 16], &[0], &[0, 8], &[0]];
+pub(super) const OFFSETS: [&[u16]; N_FIXED] = [&[0], &[0, 8], &[0, 8, 16], &[0], &[0, 8], &[0], &[]];
 
 const LONG: Sig = Sig { from: Type::Void, ty: Type::I32 };
 
@@ -143,4 +147,5 @@ pub(super) static TEMPLATES: [Template; N_FIXED] = [
     Template::plain(const { &joined::<9>(&[&look!(0, 0, 2), &END]) }, 3),
     Template::plain(const { &joined::<18>(&[&look!(0, 0, 2), &down!(WORD, 1, LOOK, 3), &END]) }, 4),
     Template::plain(&[Step::Goto { operand: 0 }], 1),
+    Template::plain(&[Step::Exit { to: Resume::Here }], 1),
 ];

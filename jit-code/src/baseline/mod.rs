@@ -24,10 +24,10 @@ mod cached;
 mod faults;
 mod fill;
 mod fixed;
+mod narrow;
 mod operand;
 mod pack;
 mod plan;
-mod sort;
 mod stock;
 
 use crate::call::{KeptValues, TargetCode};
@@ -39,6 +39,7 @@ use crate::unwind::{Described, StackFrame};
 use crate::watch::Announced;
 use crate::{CodeMemory, Installed};
 use azulejo_core::error::Error;
+use azulejo_core::ir::bits::BitSet;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{Constants, KnownCase, Linkage, StencilRequest};
@@ -46,7 +47,7 @@ use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::{OpInfo, Vocabulary};
 use fill::Around;
-use fixed::{JUMP, Wanted};
+use fixed::{JUMP, LEAVE, Wanted};
 use operand::operands;
 use pack::{StencilId, TableId};
 use plan::{FLOAT, MAX_PART, Missing, Plan, Unknown, WIDE};
@@ -92,6 +93,8 @@ pub struct BaselineCode<M: Backend> {
     code_bytes: u32,
     /// Whether there are cases of sites in it.
     knows_cases: bool,
+    /// The bytecodes at which it is left for what it lacks; none at all if it lacks nothing.
+    lacking: BitSet,
 }
 
 /// The parts of the compiler that the baseline uses.
@@ -223,8 +226,8 @@ impl<M: Backend> Baseline<M> {
             }
             let missing = match unknown {
                 Unknown::Stencil(missing) => missing,
-                Unknown::Sort(opcode, sort) => {
-                    self.shelf().add(|stock| stock.opcodes.learn_sort(opcode, sort));
+                Unknown::Narrowing(opcode, narrowing) => {
+                    self.shelf().add(|stock| stock.opcodes.learn_narrowing(opcode, narrowing));
                     continue;
                 }
             };
@@ -233,8 +236,8 @@ impl<M: Backend> Baseline<M> {
             let opcode = opcodes.written(missing.opcode);
             let (info, template) = (&B::OPCODES[opcode], machinery.templates[opcode]);
             let of = WrittenOpcode { info, template, operators: B::OPERATORS };
-            if opcodes.details[missing.opcode].sort_of.is_some() {
-                self.make_sort(missing, of, machinery)?;
+            if opcodes.details[missing.opcode].narrowing_of.is_some() {
+                self.make_narrowed(missing, of, machinery)?;
             } else if opcodes.knows(opcode) {
                 self.make(missing, of, machinery)?;
             } else {
@@ -286,29 +289,42 @@ impl<M: Backend> Baseline<M> {
         Ok(())
     }
 
-    /// Makes a stencil that knows a case, and was not needed before.
+    /// Makes a stencil of a narrowed opcode that was not needed before.
     #[cold]
     #[inline(never)]
-    fn make_sort(
+    fn make_narrowed(
         &mut self,
         missing: Missing,
         of: WrittenOpcode,
         machinery: &mut Machinery<'_, M>,
     ) -> Result<(), Error> {
         self.fixed(machinery, JUMP)?;
+        self.fixed(machinery, LEAVE)?;
         let stock = Self::stock(&self.shelf);
-        let case = stock.opcodes.known_case(missing.opcode).filter(|_| stock.wants(missing));
+        let (is_wanted, is_lean) = (stock.wants(missing), stock.opcodes.is_lean(missing.opcode));
+        let case = stock.opcodes.known_case(missing.opcode);
         let case = case.map(|KnownCase { first, sort }| (first.clone(), sort));
+        let template = match &case {
+            Some(_) => of.template.known,
+            None => Some(of.template.compact()),
+        };
         let mut made = None;
-        if let (Some((first, sort)), Some(known)) = (&case, of.template.known) {
-            let mut request = self.request(missing, of, known, machinery);
-            request.case = Some(KnownCase { first, sort: *sort });
+        if let Some(template) = template.filter(|_| is_wanted) {
+            let mut request = self.request(missing, of, template, machinery);
+            request.case = case.as_ref().map(|(first, sort)| KnownCase { first, sort: *sort });
+            request.is_lean = is_lean;
             made = match self.make_stencil(&request, machinery) {
                 Err(Error::Internal("stencil")) => None,
                 result => Some(result?),
             };
         }
-        self.shelf().add(|stock| stock.set_sort(missing, made.as_ref()));
+        let stock = Self::stock(&self.shelf);
+        let general = Missing { opcode: stock.opcodes.written(missing.opcode), ..missing };
+        let is_used = made.as_ref().is_some_and(|stencil| stock.fits(missing, stencil));
+        if !is_used && missing.no_store_of.is_none() && !stock.has(general) {
+            self.make(general, of, machinery)?;
+        }
+        self.shelf().add(|stock| stock.set_narrowed(missing, made.as_ref()));
         Ok(())
     }
 
@@ -350,6 +366,7 @@ impl<M: Backend> Baseline<M> {
             omits_store: false,
             keeps_unit: machinery.keeps_unit,
             case: None,
+            is_lean: false,
             pinned: &[],
             constants: Constants::Long,
             functions: machinery.functions.of_process(),
@@ -394,6 +411,12 @@ impl<M: Backend> BaselineCode<M> {
     /// Whether cases that sites had when the code was made are in it: where one of them is not true any more, it is to be discarded.
     pub fn knows_cases(&self) -> bool {
         self.knows_cases
+    }
+
+    /// Whether the code lacks something of a bytecode: its slow path, or all cases of its site but one. There it is left, and again each
+    /// time.
+    pub fn lacks(&self, at: u32) -> bool {
+        !self.lacking.words().is_empty() && self.lacking.contains(at as usize)
     }
 
     /// The code as a target for an adapter.

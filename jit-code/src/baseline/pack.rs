@@ -1,7 +1,7 @@
 //! Stencils as copying and patching need them: flat, with the most common holes in a form that is filled without a branch.
 
-use super::faults::Faulty;
-use super::fixed::{JUMP, N_FIXED};
+use super::faults::{Behind, Faulty};
+use super::fixed::{JUMP, LEAVE, N_FIXED};
 use super::operand::{LowWord, Operand, spare};
 use crate::field::Field;
 use crate::machine::Machine;
@@ -31,7 +31,8 @@ pub(super) struct Packed {
     pub(super) links: Vec<Link>,
     pub(super) patches: Vec<Patch>,
     pub(super) tables: Vec<Table>,
-    /// For each stencil that knows a case, the one that knows none and is to stand behind the hot parts.
+    /// For each stencil that does not do all, the one that stands behind the hot parts: that of the same variant which does all, or the one
+    /// that leaves the function.
     pub(super) generals: Vec<StencilId>,
     /// The stencils that are no opcode's, once they have been needed.
     pub(super) fixed: [StencilId; N_FIXED],
@@ -262,10 +263,21 @@ impl Packed {
         StencilId::from(self.stencils.len() - 1)
     }
 
-    /// The general stencil that stands behind the hot parts for a bytecode with this stencil.
-    pub(super) fn general(&self, stencil: StencilId) -> Option<&PackedStencil> {
-        let general = self.generals[stencil.at()];
-        general.is_some().then(|| &self.stencils[general.at()])
+    /// Makes a stencil lead to another one, which stands behind the hot parts.
+    pub(super) fn lead(&mut self, stencil: StencilId, general: StencilId) {
+        self.generals[stencil.at()] = general;
+        let behind = Behind { stencil: general, size: self.general_bytes(general) as u32 };
+        Arc::make_mut(&mut self.faulty).lead(stencil, behind);
+    }
+
+    /// The stencil that stands behind the hot parts for a bytecode with this stencil.
+    pub(super) fn general(&self, stencil: StencilId) -> Option<StencilId> {
+        Some(self.generals[stencil.at()]).filter(|general| general.is_some())
+    }
+
+    /// Whether this stencil leaves the function.
+    pub(super) fn leaves(&self, stencil: StencilId) -> bool {
+        stencil == self.fixed[LEAVE]
     }
 
     /// The jump that stands behind a general stencil.
@@ -273,10 +285,12 @@ impl Packed {
         &self.stencils[self.fixed[JUMP].at()]
     }
 
-    /// The size of the general stencil's hot part and of the jump behind it, with room for what copying writes behind that.
-    pub(super) fn general_bytes(&self, general: &PackedStencil) -> usize {
-        (general.hot as usize + (self.jump().hot as usize).max(COPIED + HOLE))
-            .next_multiple_of(COLD_ALIGNMENT)
+    /// The size of the general stencil's hot part and of the jump behind it, with room for what copying writes behind that. The stencil
+    /// that leaves the function is copied as it is, and nothing follows.
+    pub(super) fn general_bytes(&self, general: StencilId) -> usize {
+        let hot = self.stencils[general.at()].hot as usize;
+        let behind = if self.leaves(general) { 0 } else { (self.jump().hot as usize).max(COPIED + HOLE) };
+        (hot + behind).next_multiple_of(COLD_ALIGNMENT)
     }
 
     /// Adds a table and returns its number.

@@ -8,16 +8,16 @@
 //! Then the bytecode before gets the *no-store variant* of its stencil, which does not write the slot.
 
 use super::cached::{CacheKey, CachedNumber, NEVER, UNKNOWN};
+use super::narrow::{Learned, Narrowing, PlannedAs, Sorts};
 use super::operand::{Here, LowWord, Operand, operands, spare, use_stack};
 use super::pack::{self, Packed, PackedStencil, StencilId, Table, TableId};
-use super::sort::{PlannedAs, Sorts};
 use crate::stencil::Stencil;
 use azulejo_core::error::Error;
 use azulejo_core::ir::bits::BitSet;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind, Raw};
 use azulejo_core::ir::stencil::HoleSource;
-use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{CachedValue, Sort, first_reads};
+use azulejo_core::ir::template::{Deed, Template};
+use azulejo_core::pass::build::{CachedValue, first_reads};
 use azulejo_core::verify::{Function, Shape};
 use azulejo_core::vocab::Scalar;
 
@@ -51,6 +51,8 @@ bitflags::bitflags! {
         const STACK = 4;
         /// It has a site, of whose first case a stencil may know.
         const SITE = 8;
+        /// It has a slow path, which may be left out.
+        const SLOW = 16;
     }
 }
 
@@ -66,19 +68,25 @@ pub(super) struct Detail {
     pub(super) reads: Vec<CachedValue>,
     /// The value that all of its stencils hand on, once one is made.
     pub(super) carry: Option<CachedValue>,
+    /// Whether nobody may rely on what its stencils hand on.
+    pub(super) hands_on_nothing: bool,
     /// The constants that may be wide.
     pub(super) wides: Vec<Operand>,
     /// The constants that are numbers of called functions: they count as wide if the function has no call cell.
     pub(super) functions: Vec<Operand>,
     /// The jump table, if the opcode has one.
     pub(super) table: TableId,
-    /// The sorts of cases that its stencils may know.
+    /// The cases of a site that its stencils may know.
     pub(super) sorts: Option<Sorts>,
-    /// The opcode of which this is a sort, and the sort.
-    pub(super) sort_of: Option<(usize, Sort)>,
+    /// Whether it has a slow path.
+    pub(super) has_slow_path: bool,
+    /// How its stencils may be narrowed, each with its number among the opcodes.
+    pub(super) narrowed: Vec<(Narrowing, usize)>,
+    /// The opcode of which this is a narrowing, and the narrowing.
+    pub(super) narrowing_of: Option<(usize, Narrowing)>,
 }
 
-/// Every opcode of one bytecode; behind them, each sort of cases of each opcode, which is planned as an opcode of its own.
+/// Every opcode of one bytecode; behind them, each narrowing of each opcode, which is planned as an opcode of its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opcodes {
     pub(super) plans: Vec<OpcodePlan>,
@@ -108,6 +116,8 @@ bitflags::bitflags! {
         const READS_PINNED = 8;
         /// It knows the first case of a site.
         const KNOWS_CASE = 16;
+        /// It lacks the slow path, and other cases.
+        const IS_LEAN = 32;
     }
 }
 
@@ -126,8 +136,8 @@ impl Choice {
 pub(super) enum Unknown {
     /// Its stencil.
     Stencil(Missing),
-    /// This sort of its opcode's cases.
-    Sort(usize, Sort),
+    /// This narrowing of its opcode.
+    Narrowing(usize, Narrowing),
 }
 
 /// A stencil that does not exist yet: a variant for an opcode, or the no-store variant of a stencil.
@@ -213,11 +223,14 @@ impl Opcodes {
             is_known: true,
             reads: first_reads(template),
             carry: None,
+            hands_on_nothing: false,
             wides: wides(info, &operands),
             functions: Vec::new(),
             table: table.unwrap_or(TableId::NONE),
             sorts: if table.is_none() { Sorts::of(template, &operands) } else { None },
-            sort_of: None,
+            has_slow_path: table.is_none() && template.does(Deed::HasSlowPath),
+            narrowed: Vec::new(),
+            narrowing_of: None,
             operands,
         };
         self.plans[opcode] = OpcodePlan::new(&detail);
@@ -227,6 +240,14 @@ impl Opcodes {
     /// Whether there is a stencil for a variant.
     pub(super) fn has(&self, Missing { opcode, variant, .. }: Missing) -> bool {
         self.plans[opcode].variants[variant].stencil.is_some()
+    }
+
+    /// Gives a variant of an opcode the stencil of another opcode, which may hand on something else.
+    pub(super) fn borrow(&mut self, Missing { opcode, variant, .. }: Missing, choice: Choice) {
+        let (plan, detail) = (&mut self.plans[opcode], &mut self.details[opcode]);
+        plan.variants[variant] = choice;
+        plan.carry = OpcodePlan::new(detail).carry;
+        detail.hands_on_nothing = true;
     }
 
     /// Records a stencil that was made, and its number.
@@ -244,13 +265,17 @@ impl Opcodes {
         has.set(Has::TAKES_CACHED, made.facts.takes_cached);
         has.set(Has::READS_UNIT, made.facts.reads_unit);
         has.set(Has::READS_PINNED, made.facts.reads_pinned);
-        has.set(Has::KNOWS_CASE, self.details[opcode].sort_of.is_some());
+        let narrowing = self.details[opcode].narrowing_of.map(|(_, narrowing)| narrowing);
+        has.set(Has::KNOWS_CASE, narrowing.is_some_and(|narrowing| narrowing.sort.is_some()));
+        has.set(Has::IS_LEAN, narrowing.is_some_and(|narrowing| narrowing.is_lean));
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
         if let Some(carry) = made.facts.cached {
             let known = *detail.carry.get_or_insert(carry);
             assert_eq!(carry, known, "all stencils of an opcode hand on the same");
-            plan.carry = CacheKey::new(carry, &detail.operands);
+            if !detail.hands_on_nothing {
+                plan.carry = CacheKey::new(carry, &detail.operands);
+            }
         }
         if detail.functions.is_empty() && variant & WIDE == 0 {
             let functions = made.holes.iter().filter_map(|hole| match hole.source {
@@ -295,6 +320,7 @@ impl OpcodePlan {
         odd.set(Odd::BARE, spare.is_none());
         odd.set(Odd::STACK, use_stack(operands));
         odd.set(Odd::SITE, detail.sorts.is_some());
+        odd.set(Odd::SLOW, detail.has_slow_path);
         OpcodePlan {
             reads: [read(0), read(1)],
             carry: none(UNKNOWN),
@@ -428,7 +454,8 @@ impl Plan {
         function: &Function<'_, B>,
         len: usize,
     ) -> Option<Unknown> {
-        let Function { code, registers, shape, sites, .. } = function;
+        let Function { code, registers, shape, .. } = function;
+        let learned = Learned::of(function);
         let (start, end) = (self.n_bytecodes, self.n_bytecodes + len);
         let mut targets = shape.targets.words()[start / RUN] >> (start % RUN);
         let depths = if STACK { &shape.depths[..end] } else { &[] };
@@ -465,10 +492,10 @@ impl Plan {
                 match plan.odd.intersects(odd) {
                     false => (plan.compare::<STACK>(here, held), plan.carry.of::<STACK>(here)),
                     true => {
-                        match opcodes.by_case(opcode, here, *sites) {
+                        match opcodes.narrowed(opcode, here, &learned, at) {
                             PlannedAs::Opcode(number) => opcode = number,
-                            PlannedAs::New(sort) => {
-                                missing = Some(Unknown::Sort(opcode, sort));
+                            PlannedAs::New(narrowing) => {
+                                missing = Some(Unknown::Narrowing(opcode, narrowing));
                                 break;
                             }
                         }
@@ -528,7 +555,8 @@ impl Plan {
             let stencil = &packed.stencils[self.stencils[at].at()];
             self.cold += stencil.cold.len as usize;
             if let Some(general) = packed.general(self.stencils[at]) {
-                self.cold += packed.general_bytes(general) + general.cold.len as usize;
+                let cold = packed.stencils[general.at()].cold.len;
+                self.cold += packed.general_bytes(general) + cold as usize;
             }
             if stencil.table.is_some() {
                 let top =
@@ -552,6 +580,12 @@ impl Plan {
     #[inline]
     pub(super) fn knows_cases(&self) -> bool {
         Has::from_bits_truncate(self.has).contains(Has::KNOWS_CASE)
+    }
+
+    /// Whether one of the stencils is lean.
+    #[inline]
+    pub(super) fn leaves_out(&self) -> bool {
+        Has::from_bits_truncate(self.has).contains(Has::IS_LEAN)
     }
 
     /// The stencil of each bytecode.

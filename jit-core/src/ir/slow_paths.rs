@@ -1,8 +1,8 @@
-//! What a function's bytecodes have been through: whether the slow path of each has ever run, and whether the optimizer's code
-//! has missed there.
+//! What a function's bytecodes have been through: whether the slow path of each has ever run, and whether code has been left there
+//! that lacked it.
 //!
-//! In: the interpreter and baseline code, which note a slow path when it runs, and the engine, which notes misses. Out: whether the
-//! optimizer compiles the slow path, which is an exit if it has never run, and whether it checks the kinds of values in front of a
+//! In: the interpreter and baseline code, which note a slow path when it runs, and the engine, which notes misses and gaps. Out: whether
+//! compilers compile the slow path, which is an exit if it has never run, and whether the optimizer checks the kinds of values in front of a
 //! loop that starts there. Entries change at any time, and from no to yes on any thread. They become no again where a site has learned, or
 //! the bytecode has become another one.
 
@@ -17,10 +17,12 @@ pub struct SlowPaths {
     ran: Vec<AtomicU8>,
     /// Whether code was left there because it lacked a slow path, or because a check in front of a loop failed.
     missed: Vec<AtomicU8>,
+    /// Whether baseline code was left there, because it lacked something.
+    lacked: Vec<AtomicU8>,
 }
 
 /// The entries of functions without slow paths.
-pub static NO_SLOW_PATHS: SlowPaths = SlowPaths { ran: Vec::new(), missed: Vec::new() };
+pub static NO_SLOW_PATHS: SlowPaths = SlowPaths { ran: Vec::new(), missed: Vec::new(), lacked: Vec::new() };
 
 impl SlowPaths {
     /// The entries for this code. No slow path has run yet.
@@ -28,7 +30,7 @@ impl SlowPaths {
         let has_some = !B::SLOW_PATHS.is_empty() && code.iter().any(|op| B::SLOW_PATHS[op.opcode()]);
         let len = if has_some { code.len() } else { 0 };
         let none = || (0..len).map(|_| AtomicU8::new(0)).collect();
-        SlowPaths { ran: none(), missed: none() }
+        SlowPaths { ran: none(), missed: none(), lacked: none() }
     }
 
     /// Whether no bytecode has a slow path.
@@ -62,6 +64,19 @@ impl SlowPaths {
     /// Whether the optimizer's code has been left at the bytecode at `at`.
     pub fn has_missed(&self, at: u32) -> bool {
         self.missed.get(at as usize).is_some_and(|entry| entry.load(Relaxed) != 0)
+    }
+
+    /// Notes that baseline code was left at the bytecode at `at`, for want of its slow path or of all cases but one.
+    pub fn note_gap(&self, at: u32) {
+        if let Some(entry) = self.lacked.get(at as usize) {
+            entry.store(1, Relaxed);
+        }
+    }
+
+    /// Whether baseline code may do without the slow path of the bytecode at `at`: it has not run, and was not missed in such code.
+    pub fn may_be_left_out(&self, at: u32) -> bool {
+        let Some(lacked) = self.lacked.get(at as usize) else { return false };
+        lacked.load(Relaxed) == 0 && !self.have_run(at)
     }
 
     /// Whether the slow path of the bytecode at `at` has ever run.

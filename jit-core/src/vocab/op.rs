@@ -153,6 +153,11 @@ bitflags! {
         const SECOND = 1 << 18;
         /// The value is in a register from the entry on, which a machine may keep for it alone: no block has to have it moved there.
         const STAYS = 1 << 19;
+        /// The value is the address of the function's slots, which no other thread accesses.
+        const SLOTS = 1 << 20;
+        /// The value is the operand's bits, which take an instruction to get from one register file to the other. So from a slot they are
+        /// loaded once more.
+        const BITS = 1 << 21;
     }
 }
 

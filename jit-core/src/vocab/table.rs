@@ -208,7 +208,7 @@ operator_table! {
     FTOS_LEAST "ftos_least" (Value) [Type] -> Param, Key::Both { legal: float_to_wide }, FLOAT, None, [PURE TEMPLATE GRAPH], (ftos_least float int cast);
     FTOS_TRAP "ftos_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftos_trap float int cast_traps), &[OUT_OF_RANGE];
     FTOU_TRAP "ftou_trap" (Value) [Type] -> Param, Key::Both { legal: float_to_int }, FLOAT, None, [PURE GUARDED TEMPLATE GRAPH], (ftou_trap float int cast_traps), &[OUT_OF_UNSIGNED];
-    BITCAST "bitcast" (Value) [Type] -> Param, Key::Both { legal: same_width }, VALUE, None, [PURE TEMPLATE GRAPH], (bitcast value value cast);
+    BITCAST "bitcast" (Value) [Type] -> Param, Key::Both { legal: same_width }, VALUE, None, [PURE BITS TEMPLATE GRAPH], (bitcast value value cast);
     FCAST "fcast" (Value) [Type] -> Param, Key::Both { legal: float_to_float }, FLOAT, None, [PURE ANY_NAN TEMPLATE GRAPH], (fcast float float cast);
 
     // Arithmetic.
@@ -288,7 +288,7 @@ operator_table! {
     // The machine's own pointers.
     TC "tc" () [] -> Ptr, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (none);
     CU "cu" () [] -> Ptr, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (none);
-    LOCAL "local" () [] -> Ptr, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (none);
+    LOCAL "local" () [] -> Ptr, Key::None, NONE, None, [PURE SLOTS TEMPLATE GRAPH], (none);
     STACK "stack" () [] -> Ptr, Key::None, NONE, None, [PURE TEMPLATE GRAPH], (none);
 
     // Operators that templates cannot use.
@@ -326,7 +326,7 @@ operator_table! {
     ARGUMENT3 "argument3" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
     ARGUMENT4 "argument4" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
     ARGUMENT_ON_STACK "argument_on_stack" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
-    FRAME "frame" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
+    FRAME "frame" () [] -> Ptr, Key::None, NONE, None, [PURE SLOTS GRAPH CALLED], (none);
     GIVE "give" (Same) [] -> Void, Key::Operand, WORD, None, [GRAPH ENDS CALLED], (none);
     FAIL "fail" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS CALLED], (none);
     HAND_OVER "hand_over" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS CALLED STATE], (none);
@@ -344,7 +344,7 @@ operator_table! {
     HOLE "hole" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     HOLE_ADDR "hole_addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, None, [PURE STENCIL], (none);
     KEPT_TC "kept_tc" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL STAYS], (none);
-    KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL STAYS], (none);
+    KEPT_LOCAL "kept_local" () [] -> Ptr, Key::None, NONE, None, [PURE SLOTS GRAPH STENCIL STAYS], (none);
     KEPT_CU "kept_cu" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL], (none);
     // The constants that a bytecode type pins: each is in a register that nothing else is ever in.
     PINNED0 "pinned0" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH STENCIL STAYS], (none);

@@ -348,6 +348,7 @@ impl<B: Bytecode> Body<B> {
             unit: self.unit(),
             temporaries: self.code.promises.temporaries.map(|temporaries| temporaries.first),
             slow_paths: self.speculation.slow_paths(),
+            leaves_out: self.speculation.has_gaps(),
             sites: Some(&self.sites),
             budget,
         }

@@ -115,6 +115,11 @@ impl CodeTable {
         self.code.borrow().baseline.as_ref().is_some_and(|code| code.knows_cases())
     }
 
+    /// Whether there is baseline code that lacks something of a bytecode.
+    pub(crate) fn lacks(&self, at: u32) -> bool {
+        self.code.borrow().baseline.as_ref().is_some_and(|code| code.lacks(at))
+    }
+
     /// Whether there is code of the optimizer that starts at a bytecode.
     pub(crate) fn has_optimized(&self, at: u32) -> bool {
         self.code.borrow().optimized(at).is_some()
@@ -146,6 +151,11 @@ impl CodeTable {
                 entries.inside.push((at, Rc::new(code)));
             }
         }
+    }
+
+    /// Discards baseline code.
+    pub(crate) fn clear_baseline(&self) {
+        self.code.borrow_mut().baseline = None;
     }
 
     /// Discards the optimizer's code.

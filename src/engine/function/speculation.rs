@@ -1,7 +1,8 @@
-//! A function's slow paths: which have run, and whether the optimizer leaves out the others.
+//! A function's slow paths: which have run, and whether compilers leave out the others.
 //!
-//! In: runs in the interpreter and in baseline code, and each miss, which is an exit in front of a slow path that was left out.
-//! Out: the slow paths that the optimizer compiles. Any thread may ask; only the engine's thread tells.
+//! In: runs in the interpreter and in baseline code, and each miss, which is an exit in front of a slow path that the optimizer left out,
+//! and each gap, which is one from baseline code. Out: the slow paths that compilers compile. Any thread may ask; only the engine's
+//! thread tells.
 //!
 //! | [`Trust`]   | Event                                         | Next      |
 //! |-------------|-----------------------------------------------|-----------|
@@ -10,7 +11,8 @@
 //! | `Refuted`   | what sites have learned is forgotten           | `Founded` |
 //!
 //! Only `Founded` leaves anything out: that a slow path has never run means something if the function has. A slow path that has
-//! been missed is known to run from then on. So each new compilation of the function misses less, and there are few of them.
+//! been missed is known to run from then on. So each new compilation of the function misses less, and there are few of them. Baseline code
+//! is made again at each gap, since that takes little time, and lacks nothing any more after [`GAPS`] of them.
 
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::slow_paths::SlowPaths;
@@ -31,6 +33,9 @@ pub(crate) const DISCARDS: u32 = 10;
 /// The number of misses with which the code is discarded the last time.
 const LAST: u32 = (MISSES * QUICKLY) << (DISCARDS - QUICKLY);
 
+/// How often the function's baseline code is made again because it lacked something. After that it lacks nothing any more.
+pub(crate) const GAPS: u32 = 8;
+
 const _: () = assert!((MISSES * QUICKLY).is_power_of_two(), "the numbers of misses go on from there");
 
 /// Whether the optimizer may leave out slow paths. The module's head has the transitions.
@@ -48,12 +53,14 @@ pub(crate) struct Speculation {
     slow_paths: SlowPaths,
     trust: AtomicU8,
     misses: AtomicU32,
+    gaps: AtomicU32,
 }
 
 impl Speculation {
     pub(crate) fn of<B: Bytecode>(code: &[B]) -> Speculation {
-        let (trust, misses) = (AtomicU8::new(Trust::Unfounded as u8), AtomicU32::new(0));
-        Speculation { slow_paths: SlowPaths::of(code), trust, misses }
+        let trust = AtomicU8::new(Trust::Unfounded as u8);
+        let (misses, gaps) = Default::default();
+        Speculation { slow_paths: SlowPaths::of(code), trust, misses, gaps }
     }
 
     pub(crate) fn slow_paths(&self) -> &SlowPaths {
@@ -63,6 +70,17 @@ impl Speculation {
     /// The slow paths that have run, if the others are to be left out.
     pub(crate) fn left_out(&self) -> Option<&SlowPaths> {
         (self.trust.load(Relaxed) == Trust::Founded as u8).then_some(&self.slow_paths)
+    }
+
+    /// Whether baseline code leaves out the slow paths that have not run.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.left_out().is_some() && self.gaps.load(Relaxed) < GAPS
+    }
+
+    /// Records that baseline code was left at a bytecode for something that it lacked.
+    pub(crate) fn note_gap(&self, at: u32) {
+        self.slow_paths.note_gap(at);
+        self.gaps.fetch_add(1, Relaxed);
     }
 
     /// Records that the function runs in the interpreter or in baseline code.

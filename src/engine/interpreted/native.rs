@@ -201,6 +201,10 @@ impl BaselineCode {
         match *self {}
     }
 
+    pub(crate) fn lacks(&self, _: u32) -> bool {
+        match *self {}
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         match *self {}
     }

@@ -83,6 +83,7 @@ impl Program {
             unit: std::ptr::null(),
             temporaries: None,
             slow_paths: &NO_SLOW_PATHS,
+            leaves_out: false,
             sites: None,
             budget: None,
         }

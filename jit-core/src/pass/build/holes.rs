@@ -65,7 +65,7 @@ const CONTEXT: usize = 0;
 const FRAME: usize = 1;
 /// The exit to the next bytecode. The other exits are those to labels, and the last one.
 pub const NEXT: usize = 0;
-/// The exit to the stencil of the same bytecode that knows no case.
+/// The exit to the stencil of the same bytecode that knows no case, or out of the function at this bytecode.
 pub const GENERAL: usize = 1 + MAX_OPERANDS;
 
 impl Operands for HoleOperands<'_> {
@@ -270,7 +270,7 @@ impl Operands for HoleOperands<'_> {
 
     fn general(&mut self, cursor: &mut Cursor<'_>) {
         // What was written is not to be written again.
-        if self.request.case.is_some() && self.is_cached {
+        if (self.request.case.is_some() || self.request.is_lean) && self.is_cached {
             let to = self.exit_block(cursor, GENERAL);
             cursor.jump(to);
         }
@@ -428,8 +428,8 @@ impl<'a> HoleOperands<'a> {
         for exit in 0..self.exits.len() {
             if self.exits[exit].is_some() {
                 cursor.block = self.exits[exit];
-                // It finds cached what this one has found cached.
-                let is_handed_on = exit == GENERAL && self.request.cached != 0;
+                // It finds cached what this one has found cached. Where the function is left, that is in its slot.
+                let is_handed_on = exit == GENERAL && self.request.cached != 0 && !self.request.is_lean;
                 self.is_inexpressible |= is_handed_on && !self.cached.is_some();
                 self.continue_at(cursor, exit, is_handed_on.then_some(self.cached).filter(|it| it.is_some()));
             }

@@ -40,6 +40,9 @@ pub struct StencilRequest<'a> {
     pub keeps_unit: bool,
     /// The first case of a site, if the stencil is for bytecodes that have one.
     pub case: Option<KnownCase<'a>>,
+    /// Whether it is without the slow path, and for other cases than the one that it knows. The function is left instead, if nothing was
+    /// written before: control goes to [`GENERAL`](super::GENERAL), and every VM register is in its slot.
+    pub is_lean: bool,
     /// The constants that have reserved machine registers.
     pub pinned: &'static [u64],
     /// How holes for constants are made.
@@ -126,7 +129,7 @@ pub fn stencil(
     let facts = StencilFacts {
         cached,
         can_omit_store: operands.unstored.is_some(),
-        takes_cached: request.cached != 0 && !operands.reads_slot && !operands.observed,
+        takes_cached: request.cached != 0 && !operands.reads_slot && !operands.observed && !request.is_lean,
         reads_unit: operands.reads_unit,
         reads_pinned: false,
     };

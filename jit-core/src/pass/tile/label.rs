@@ -6,18 +6,18 @@ use super::{Marks, NodeLabel, OpFacts, Scratch};
 use crate::grammar::TileSet;
 use crate::grammar::flatten::MAX_ARITY;
 use crate::grammar::pattern::Symbol;
-use crate::ir::graph::Graph;
+use crate::ir::graph::{Access, Graph};
 use crate::ir::index::Node;
-use crate::ir::schedule::Schedule;
+use crate::ir::schedule::{Schedule, ScheduledBlock};
 use crate::vocab::Type;
 
 /// Labels every node of the schedule.
 pub(super) fn label(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, set: &TileSet) {
     count(scratch, graph, schedule);
-    let mut labeler = Labeler { scratch, graph, set, block: 0, epoch: 0, effects: 0 };
+    let mut labeler = Labeler { scratch, graph, set, block: 0, epoch: 0, writes: 0, effects: 0 };
     for (at, block) in schedule.blocks.iter().enumerate() {
         labeler.block = at as u32;
-        labeler.epoch += 1;
+        labeler.enter(block, schedule);
         labeler.effects += 1;
         for &node in schedule.nodes(block) {
             // A flag is labeled where it is consumed.
@@ -25,9 +25,13 @@ pub(super) fn label(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule, s
                 continue;
             }
             let facts = labeler.node(node);
-            labeler.epoch += facts.contains(OpFacts::WRITES) as u32;
+            if facts.contains(OpFacts::WRITES) {
+                labeler.new_epoch();
+            }
             labeler.effects += facts.intersects(OpFacts::WRITES | OpFacts::FAULTS) as u32;
         }
+        let epoch = labeler.epoch;
+        labeler.scratch.epochs.push(epoch);
     }
 }
 
@@ -52,12 +56,41 @@ fn count(scratch: &mut Scratch, graph: &Graph, schedule: &Schedule) {
     }
     for &node in schedule.nodes.iter().rev() {
         let data = graph.node(node);
+        if let Some(load) = again(&scratch.facts, graph, node) {
+            // It does not use the value that was loaded, but what that was loaded by.
+            graph.inputs(load).iter().for_each(|input| add(labels, *input, true));
+            continue;
+        }
         let made_again = scratch.facts[data.op.0 as usize].contains(OpFacts::REPEATS)
             && labels[node.at()].marks.contains(Marks::MULTI);
         for input in graph.inputs(node) {
             add(labels, *input, made_again);
         }
     }
+}
+
+/// The load from a slot that a node makes once more, into the other register file, if nothing has been written since.
+fn again(facts: &[OpFacts], graph: &Graph, node: Node) -> Option<Node> {
+    let data = graph.node(node);
+    let facts_of = |node: Node| facts[graph.node(node).op.0 as usize];
+    if !facts_of(node).contains(OpFacts::IS_BITS) || data.sig.from.class() == data.sig.ty.class() {
+        return None;
+    }
+    let load = graph.inputs(node)[0];
+    let is_load = facts_of(load).contains(OpFacts::IS_ACCESS | OpFacts::READS);
+    if !is_load
+        || facts_of(load).contains(OpFacts::WRITES)
+        || matches!(Access::of(graph.node(load).imm), Access::Within(_))
+    {
+        return None;
+    }
+    let mut base = graph.inputs(load)[0];
+    while !facts_of(base).contains(OpFacts::IS_SLOTS) {
+        // A slot whose number is in a register takes as long to load as the bits to move.
+        let [address] = graph.inputs(base) else { return None };
+        base = Some(*address).filter(|_| facts_of(base).contains(OpFacts::REPEATS))?;
+    }
+    Some(load)
 }
 
 /// The constraints that a node takes over from operands that it sees through; see the fields of [`NodeLabel`].
@@ -73,13 +106,31 @@ struct Labeler<'a> {
     set: &'a TileSet,
     /// The current block, by position in the schedule.
     block: u32,
-    /// Incremented by each block and each write.
+    /// Changes with each write. A block with a single predecessor starts with the epoch in which that ends.
     epoch: u32,
+    /// How many epochs there have been.
+    writes: u32,
     /// Incremented by each block, each write, and each access that may fault.
     effects: u32,
 }
 
 impl Labeler<'_> {
+    fn new_epoch(&mut self) {
+        self.writes += 1;
+        self.epoch = self.writes;
+    }
+
+    fn enter(&mut self, block: &ScheduledBlock, schedule: &Schedule) {
+        let before = match self.graph.block(block.block).preds[..] {
+            [only] => self.scratch.epochs.get(schedule.position[only.block.at()] as usize).copied(),
+            _ => None,
+        };
+        match before {
+            Some(epoch) => self.epoch = epoch,
+            None => self.new_epoch(),
+        }
+    }
+
     /// Labels a node as if it were at the current position.
     fn node(&mut self, node: Node) -> OpFacts {
         let data = self.graph.node(node);
@@ -100,8 +151,12 @@ impl Labeler<'_> {
             let op = &self.set.ops[table as usize];
             let mut operands = [0; MAX_ARITY];
             let inputs = core::iter::zip(&mut operands[..op.arity as usize], self.graph.inputs(node));
+            let again = again(&self.scratch.facts, self.graph, node);
             for (operand, &input) in inputs {
-                *operand = self.operand(input, data.ty(), &mut tied);
+                *operand = match again {
+                    Some(load) => self.loaded_again(load, &mut tied),
+                    None => self.operand(input, data.ty(), &mut tied),
+                };
             }
             self.set.state(op, operands)
         };
@@ -139,6 +194,17 @@ impl Labeler<'_> {
         tied.bound |= marks.contains(Marks::BOUND);
         tied.epoch = tied.epoch.max(epoch);
         tied.fault = tied.fault.max(fault);
+        state
+    }
+
+    /// The state of an operand that its user loads from its slot once more, unless that has been written since.
+    fn loaded_again(&mut self, load: Node, tied: &mut Tied) -> u16 {
+        let NodeLabel { marks, epoch, state, .. } = self.scratch.labels[load.at()];
+        if epoch != 0 && epoch != self.epoch || marks.contains(Marks::OPAQUE) {
+            return TileSet::leaf(Symbol::of(self.graph.node(load).ty()));
+        }
+        tied.bound = true;
+        tied.epoch = tied.epoch.max(epoch);
         state
     }
 }

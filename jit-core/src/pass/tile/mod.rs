@@ -14,7 +14,8 @@
 //!
 //! - It is used more than once, because a value is computed only once. Exempt are operators that are cheap and have no
 //!   effect, which are computed again: constants, flags (which live in no register) and addresses. An operand of such a
-//!   node counts as used as often as the node.
+//!   node counts as used as often as the node. So is a load from a slot whose bits are moved into the other register file: that takes
+//!   longer than loading them there once more, also in a block behind.
 //! - It is in another block, itself or anything below it, because the work would move, perhaps into a loop.
 //! - It reads memory, itself or anything below it, and there has been a write since.
 //! - It may fault, and there has been another observable effect since (a write, or an access that may fault). It is also a
@@ -80,6 +81,8 @@ pub struct Scratch {
     leaves: Vec<Node>,
     /// Their constants.
     imms: Vec<i64>,
+    /// The epoch in which each block ends, by position in the schedule.
+    epochs: Vec<u32>,
     /// Nodes that are defined on entry.
     entries: Vec<Node>,
     /// The second results of calls, each behind its call; the last first.
@@ -132,6 +135,10 @@ bitflags! {
         const HAS_STATE = 1 << 8;
         /// The instruction of its operand, a call, writes it.
         const IS_SECOND = 1 << 9;
+        /// Its value is its operand's bits.
+        const IS_BITS = 1 << 10;
+        /// Its value is the address of the function's slots.
+        const IS_SLOTS = 1 << 11;
     }
 
     /// Marks of a node.
@@ -236,6 +243,7 @@ impl Scratch {
         self.chosen.clear();
         self.leaves.clear();
         self.imms.clear();
+        self.epochs.clear();
         self.entries.clear();
         self.seconds.clear();
         self.late.clear();
@@ -286,6 +294,8 @@ fn facts(info: &OpInfo) -> OpFacts {
     facts.set(OpFacts::WRITES, info.props.contains(Props::WRITES));
     facts.set(OpFacts::HAS_STATE, info.props.contains(Props::STATE));
     facts.set(OpFacts::IS_SECOND, info.props.contains(Props::SECOND));
+    facts.set(OpFacts::IS_BITS, info.props.contains(Props::BITS));
+    facts.set(OpFacts::IS_SLOTS, info.props.contains(Props::SLOTS));
     facts.set(OpFacts::STAYS, info.props.intersects(Props::WRITES | Props::ENDS));
     facts
 }

@@ -1,0 +1,260 @@
+//! Narrowings of an opcode: stencils that do only what a bytecode has been seen to need.
+//!
+//! In: a bytecode whose opcode has a site, or a slow path. Out: the [`Narrowing`] by which it is planned, if there is one. Narrowings are
+//! numbered behind the opcodes as they are met, and from there on each is an opcode of its own, with variants like any other.
+//!
+//! - One that *knows a case* has little more than the code for the first case of the site, of one [`Sort`].
+//! - A *lean* one has no slow path. So where the bytecode's slow path has never run, and its site has one case at most, almost nothing of
+//!   the template is left.
+//!
+//! For all else, control goes to what stands behind the hot parts, and starts the bytecode over: from a lean stencil to the one that
+//! leaves the function, and from any other to the *general* stencil of the same variant, which does all that the template says. So that and
+//! the one that knows a case read and hand on the same cached values. A lean stencil hands on what it likes.
+
+use super::fixed::LEAVE;
+use super::operand::{Here, Operand};
+use super::pack::{Packed, PackedStencil, StencilId, TableId};
+use super::plan::{Detail, Has, Missing, OpcodePlan, Opcodes};
+use super::stock::Stock;
+use crate::stencil::{LeadsTo, Stencil};
+use azulejo_core::ir::sites::Sites as SiteCases;
+use azulejo_core::ir::slow_paths::SlowPaths;
+use azulejo_core::ir::template::Template;
+use azulejo_core::pass::build::{CaseField, FirstCase, KnownCase, MARKS, Sort};
+use azulejo_core::verify::Function;
+
+/// The most narrowings of one opcode. A bytecode that needs yet another has a general stencil.
+const MOST: usize = 16;
+
+/// What the stencils of a narrowed opcode know, and lack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Narrowing {
+    /// The sort of the site's first case.
+    pub(super) sort: Option<Sort>,
+    /// Whether they lack the slow path, and all other cases.
+    pub(super) is_lean: bool,
+}
+
+/// What a function's bytecodes have been through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Learned<'a> {
+    sites: Option<&'a SiteCases>,
+    /// The slow paths, if those are left out that have not run.
+    slow_paths: Option<&'a SlowPaths>,
+}
+
+impl<'a> Learned<'a> {
+    pub(super) fn of<B>(function: &Function<'a, B>) -> Learned<'a> {
+        let Function { sites, slow_paths, leaves_out, .. } = *function;
+        Learned { sites, slow_paths: leaves_out.then_some(slow_paths) }
+    }
+}
+
+/// The cases of the site of an opcode.
+#[derive(Clone, Debug)]
+pub(super) struct Sorts {
+    /// What the template reads of a first case.
+    pub(super) first: FirstCase,
+    /// The operand that is the site.
+    site: Operand,
+}
+
+/// How a bytecode is planned.
+pub(super) enum PlannedAs {
+    /// As this opcode, which is its own or a narrowing of that.
+    Opcode(usize),
+    /// As a narrowing that was not met before.
+    New(Narrowing),
+}
+
+impl Sorts {
+    /// None of an opcode whose template looks at no case.
+    pub(super) fn of(template: &Template, operands: &[Operand]) -> Option<Sorts> {
+        let first = FirstCase::of(template)?;
+        Some(Sorts { site: operands[first.operand as usize], first })
+    }
+
+    /// The sort of the first case of a bytecode's site, if a stencil can know it; and how many cases there are.
+    ///
+    /// # Safety
+    ///
+    /// `here` must refer to a bytecode of the opcode, which has one of these sites.
+    unsafe fn find(&self, here: Here<'_>, sites: &SiteCases) -> (Option<Sort>, usize) {
+        // SAFETY: the caller guarantees it.
+        let site = unsafe { self.site.read(here) };
+        let count = sites.len_at(site);
+        if count == 0 {
+            return (None, 0);
+        }
+        // SAFETY: there is a first case, and these are fields of it.
+        let read = |field: &CaseField| unsafe { SiteCases::read(site, field.offset, field.ty.bytes() as u8) };
+        // Such a field is in an instruction that takes it for a number with a sign, and one that does not.
+        let fits = |field: &CaseField| field.ty.bits() == 64 || i32::try_from(read(field)).is_ok();
+        if !self.first.others.iter().all(fits) {
+            return (None, count);
+        }
+        let mut sort = [0; MARKS];
+        core::iter::zip(&mut sort, &self.first.marks).for_each(|(mark, field)| *mark = read(field));
+        (Some(sort), count)
+    }
+}
+
+impl Opcodes {
+    /// Numbers a narrowing of an opcode.
+    pub(super) fn learn_narrowing(&mut self, opcode: usize, narrowing: Narrowing) {
+        let number = self.details.len();
+        let detail = &mut self.details[opcode];
+        if detail.narrowed.iter().any(|(known, _)| *known == narrowing) {
+            return;
+        }
+        detail.narrowed.push((narrowing, number));
+        let new = Detail {
+            sorts: None,
+            has_slow_path: false,
+            narrowed: Vec::new(),
+            narrowing_of: Some((opcode, narrowing)),
+            carry: if narrowing.is_lean { None } else { detail.carry },
+            ..detail.clone()
+        };
+        self.plans.push(OpcodePlan::new(&new));
+        self.details.push(new);
+    }
+
+    /// The opcode as the program has it, of one that may be narrowed.
+    pub(super) fn written(&self, opcode: usize) -> usize {
+        self.details[opcode].narrowing_of.map_or(opcode, |(of, _)| of)
+    }
+
+    /// Whether the stencils of an opcode are lean.
+    pub(super) fn is_lean(&self, opcode: usize) -> bool {
+        self.details[opcode].narrowing_of.is_some_and(|(_, narrowing)| narrowing.is_lean)
+    }
+
+    /// The case that stencils of an opcode know.
+    pub(super) fn known_case(&self, opcode: usize) -> Option<KnownCase<'_>> {
+        let (of, Narrowing { sort, .. }) = self.details[opcode].narrowing_of?;
+        let sorts = self.details[of].sorts.as_ref()?;
+        Some(KnownCase { first: &sorts.first, sort: sort? })
+    }
+
+    /// The opcode that the bytecode at `at` is planned as, by the cases of its site, and by whether its slow path has run.
+    ///
+    /// # Safety
+    ///
+    /// `here` must refer to a bytecode of the opcode.
+    pub(super) unsafe fn narrowed(
+        &self,
+        opcode: usize,
+        here: Here<'_>,
+        learned: &Learned<'_>,
+        at: usize,
+    ) -> PlannedAs {
+        let detail = &self.details[opcode];
+        let (sort, count) = match (&detail.sorts, learned.sites) {
+            // SAFETY: the caller guarantees it.
+            (Some(sorts), Some(sites)) => unsafe { sorts.find(here, sites) },
+            _ => (None, 0),
+        };
+        let is_lean = detail.has_slow_path
+            && count <= 1
+            && learned.slow_paths.is_some_and(|slow_paths| slow_paths.may_be_left_out(at as u32));
+        let narrowing = Narrowing { sort, is_lean };
+        if sort.is_none() && !is_lean {
+            return PlannedAs::Opcode(opcode);
+        }
+        match detail.narrowed.iter().find(|(known, _)| *known == narrowing) {
+            Some((_, number)) => PlannedAs::Opcode(*number),
+            None if detail.narrowed.len() == MOST => PlannedAs::Opcode(opcode),
+            None => PlannedAs::New(narrowing),
+        }
+    }
+
+    /// Names the no-store variant that a stencil of an opcode lacks.
+    pub(super) fn no_store(&self, of: StencilId, opcode: usize) -> Missing {
+        let narrowed = self.details[opcode].narrowed.iter().map(|(_, number)| *number);
+        let found = core::iter::once(opcode).chain(narrowed).find_map(|opcode| {
+            let variants = &self.plans[opcode].variants;
+            Some((opcode, variants.iter().position(|choice| choice.stencil == of)?))
+        });
+        let (opcode, variant) = found.expect("it was chosen for this opcode");
+        Missing { opcode, variant, no_store_of: Some(of) }
+    }
+
+    /// The stencil that has to be made before a missing one: one that is not lean leads to a general one.
+    pub(super) fn first(&self, missing: Missing, packed: &Packed) -> Missing {
+        let Some((of, Narrowing { is_lean: false, .. })) = self.details[missing.opcode].narrowing_of else {
+            return missing;
+        };
+        let general = Missing { opcode: of, ..missing };
+        match missing.no_store_of {
+            None if !self.has(general) => general,
+            Some(stencil) if packed.no_store_of_general(stencil) == PackedStencil::UNKNOWN => {
+                Missing { no_store_of: Some(packed.generals[stencil.at()]), ..general }
+            }
+            _ => missing,
+        }
+    }
+}
+
+impl Packed {
+    /// The no-store variant of the general stencil to which one leads.
+    fn no_store_of_general(&self, stencil: StencilId) -> StencilId {
+        self.stencils[self.generals[stencil.at()].at()].no_store
+    }
+}
+
+impl Stock {
+    /// Whether there is a use for a missing stencil of a narrowed opcode.
+    pub(super) fn wants(&self, missing: Missing) -> bool {
+        let is_lean = self.opcodes.is_lean(missing.opcode);
+        missing
+            .no_store_of
+            .is_none_or(|of| is_lean || self.packed.no_store_of_general(of) != PackedStencil::NONE)
+    }
+
+    /// Whether a stencil of a narrowed opcode can take the general one's place.
+    pub(super) fn fits(&self, missing: Missing, stencil: &Stencil) -> bool {
+        let of = self.opcodes.written(missing.opcode);
+        match self.opcodes.is_lean(missing.opcode) {
+            // Otherwise it leaves nothing out, because something was written before.
+            true => stencil.distances.iter().any(|distance| distance.to == LeadsTo::General),
+            false => stencil.facts.cached == self.opcodes.details[of].carry && self.wants(missing),
+        }
+    }
+
+    /// Adds a stencil of a narrowed opcode, if it could be made, and can take the general one's place. Otherwise its bytecodes get the
+    /// general one, which must be there.
+    pub(super) fn set_narrowed(&mut self, missing: Missing, stencil: Option<&Stencil>) {
+        if self.has(missing) {
+            return;
+        }
+        let Missing { opcode, variant, no_store_of } = missing;
+        let (of, is_lean) = (self.opcodes.written(opcode), self.opcodes.is_lean(opcode));
+        let number = stencil.filter(|stencil| self.fits(missing, stencil)).map(|stencil| {
+            let operands = self.opcodes.details[of].operands.clone();
+            let number = self.add(stencil, &operands, TableId::NONE);
+            let general = match no_store_of {
+                _ if is_lean => self.packed.fixed[LEAVE],
+                None => self.opcodes.plans[of].variants[variant].stencil,
+                Some(of) => self.packed.no_store_of_general(of),
+            };
+            self.packed.lead(number, general);
+            number
+        });
+        if let Some(of) = no_store_of {
+            self.packed.stencils[of.at()].no_store = number.unwrap_or(PackedStencil::NONE);
+            return;
+        }
+        let general = self.opcodes.plans[of].variants[variant];
+        match number.zip(stencil) {
+            None => self.opcodes.borrow(missing, general),
+            Some((number, stencil)) => self.opcodes.set(missing, stencil, number, &self.packed),
+        }
+        if !is_lean {
+            let choice = &mut self.opcodes.plans[opcode].variants[variant];
+            choice.has |= general.has.difference(Has::TAKES_CACHED);
+            choice.has &= general.has.union(Has::TAKES_CACHED.complement());
+            self.opcodes.plans[opcode].carry = self.opcodes.plans[of].carry;
+        }
+    }
+}
