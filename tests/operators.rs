@@ -118,6 +118,8 @@ enum Form {
     Reg,
     /// `[base]`, `[base + offset]`, `[base + index * 8]`, `[base + index * 8 + offset]`
     Mem(u8),
+    /// The bits of an integer in one of the first two.
+    Bits(u8),
     /// A constant.
     Const(u64),
 }
@@ -213,7 +215,7 @@ fn function(
     let types: Vec<Type> = operand_types(info, sig);
     // First the registers are loaded, and the index; then a store keeps later loads behind it.
     let mut slots = Vec::new();
-    let needs_index = forms.iter().any(|form| matches!(form, Form::Mem(0 | 2 | 3)));
+    let needs_index = forms.iter().any(|form| matches!(form, Form::Mem(0 | 2 | 3) | Form::Bits(0)));
     if needs_index {
         let address = maker.addr(maker.frame, INDEX * 8);
         maker.index = Some(maker.load(Type::I64, address));
@@ -240,13 +242,22 @@ fn function(
             }
             Form::Reg => {}
             Form::Const(bits) => inputs[at] = maker.graph.constant(types[at], bits, 0),
-            Form::Mem(mode) => {
+            Form::Mem(mode) | Form::Bits(mode) => {
                 // Mode 2 has no offset, and the index is 1, so the operand is in slot 1. Mode 0 adds 1 to the frame's
                 // address.
                 let slot = if mode == 2 { 1 } else { OPERANDS + at as u64 };
                 let address = maker.place(slot, mode);
-                maker.operand = Some(address);
-                inputs[at] = maker.load(types[at], address);
+                inputs[at] = match *form {
+                    Form::Bits(_) => {
+                        let from = if types[at] == Type::F32 { Type::I32 } else { Type::I64 };
+                        let bits = maker.load(from, address);
+                        maker.graph.add(Op::BITCAST, Sig { from, ty: types[at] }, &[bits], 0, 0)
+                    }
+                    _ => {
+                        maker.operand = Some(address);
+                        maker.load(types[at], address)
+                    }
+                };
                 slots.push((if mode == 0 { u64::MAX } else { slot }, at));
             }
         }
@@ -499,12 +510,13 @@ impl Case<'_> {
 }
 
 /// The forms of operands: all in registers, and each of them in memory in each addressing mode.
-fn forms(n_operands: usize) -> Vec<Vec<Form>> {
-    let mut all = vec![vec![Form::Reg; n_operands]];
-    for at in 0..n_operands {
-        for mode in 0..4 {
-            let mut form = vec![Form::Reg; n_operands];
-            form[at] = Form::Mem(mode);
+fn forms(types: &[Type]) -> Vec<Vec<Form>> {
+    let mut all = vec![vec![Form::Reg; types.len()]];
+    for (at, ty) in types.iter().enumerate() {
+        let bits = if ty.is_float() { 0..2 } else { 0..0 };
+        for one in (0..4).map(Form::Mem).chain(bits.map(Form::Bits)) {
+            let mut form = vec![Form::Reg; types.len()];
+            form[at] = one;
             all.push(form);
         }
     }
@@ -525,7 +537,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
                 let imm = (!info.params.is_empty() && matches!(op, Op::ADDR | Op::IDX)).then_some(8);
                 let case = Case { op, info, sig, imm };
                 let types = operand_types(info, sig);
-                for form in forms(types.len()) {
+                for form in forms(&types) {
                     let is_flag = |(form, ty): (&Form, &Type)| *ty == Type::Flag && *form != Form::Reg;
                     if form.iter().zip(&types).any(is_flag) {
                         continue;

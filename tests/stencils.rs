@@ -309,3 +309,58 @@ fn a_child_finds_stencils_that_others_were_looking_for() {
         result.expect("each child ends");
     });
 }
+
+/// A small number that is an index is part of an address, and one that may be large, or negative, is in a register.
+#[test]
+fn numbers_in_bytecodes_index_memory() {
+    struct Words([u64; 1 << 16]);
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    #[bytecode(context = Words)]
+    enum Op {
+        Byte { dst: Out<u64>, at: Imm<u8> },
+        Short { dst: Out<u64>, at: Imm<u16> },
+        Long { dst: Out<u64>, at: Imm<u32> },
+        Signed { dst: Out<u64>, at: Imm<i8> },
+        Put { at: Imm<u16>, value: In<u64> },
+        Add { dst: Out<u64>, a: In<u64>, b: In<u64> },
+        Return { a: In<u64> },
+    }
+
+    template! {
+        Op::Byte   => unsafe (load (idx (tc) $at 8) u64)
+        Op::Short  => unsafe (load (idx (tc) $at 8) u64)
+        Op::Long   => unsafe (load (idx (tc) $at 8) u64)
+        Op::Signed => unsafe (load (idx (addr (tc) 1024) $at 8) u64)
+        Op::Put    => unsafe (store (idx (tc) $at 8) $value u64)
+        Op::Add    => (add $a $b)
+        Op::Return => (return $a)
+    }
+
+    let mut words = Box::new(Words([0; 1 << 16]));
+    words.0.iter_mut().enumerate().for_each(|(at, word)| *word = 3 * at as u64);
+    let mut code = Vec::new();
+    let mut expected = 0;
+    let ends = [0u16, 1, 127, 128, 255, 256, 32767, 32768, 65535];
+    for at in ends {
+        let byte = at as u8;
+        code.extend([
+            Op::Byte { dst: 1.into(), at: Imm(byte) },
+            Op::Short { dst: 2.into(), at: Imm(at) },
+            Op::Add { dst: 1.into(), a: 1.into(), b: 2.into() },
+            Op::Long { dst: 2.into(), at: Imm(at as u32) },
+            Op::Add { dst: 1.into(), a: 1.into(), b: 2.into() },
+            Op::Signed { dst: 2.into(), at: Imm(byte as i8) },
+            Op::Add { dst: 1.into(), a: 1.into(), b: 2.into() },
+            Op::Add { dst: 0.into(), a: 0.into(), b: 1.into() },
+        ]);
+        expected += 3 * (byte as u64 + 2 * at as u64 + (128 + byte as i8 as i64) as u64);
+    }
+    code.extend(ends.map(|at| Op::Put { at: Imm(at), value: 0.into() }));
+    code.push(Op::Return { a: 0.into() });
+    let engine: Engine<Op> = baseline().build();
+    let function = engine.define("words", code, 3).expect("it is right");
+    assert_eq!(engine.call::<_, u64>(function, &mut *words, (0u64,)), Ok(expected));
+    let stored = words.0.iter().enumerate().filter(|(_, word)| **word == expected);
+    assert_eq!(stored.map(|(at, _)| at as u16).collect::<Vec<_>>(), ends);
+}

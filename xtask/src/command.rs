@@ -14,12 +14,14 @@ pub(crate) fn command(root: &Path, line: &str) -> Command {
     command
 }
 
-/// Runs a space-separated command line with additional environment variables.
+/// Runs a space-separated command line with additional environment variables, and tells how long it took.
 pub(crate) fn run(root: &Path, line: &str, env: &[(&str, &str)]) -> Result<(), String> {
+    let start = Instant::now();
     let status = command(root, line)
         .envs(env.iter().copied())
         .status()
         .map_err(|error| format!("cannot run `{line}`: {error}"))?;
+    eprintln!("  that took {} s", start.elapsed().as_secs());
     if status.success() { Ok(()) } else { Err(format!("`{line}` failed")) }
 }
 

@@ -65,8 +65,8 @@ opcodes! {
     /// A closure that has captured these cells.
     NewClosure new_closure { dst: Out<u64>, function: Imm<u64>, arguments: Imm<u64>, cells: Regs }
     /// A variable that the running function has captured.
-    GetUpvalue get_upvalue { dst: Out<u64>, closure: In<u64>, at: Imm<u32> }
-    SetUpvalue set_upvalue { closure: In<u64>, at: Imm<u32>, value: In<u64> }
+    GetUpvalue get_upvalue { dst: Out<u64>, closure: In<u64>, at: Imm<u16> }
+    SetUpvalue set_upvalue { closure: In<u64>, at: Imm<u16>, value: In<u64> }
     Call1 call1 { dst: Out<u64>, function: In<u64>, a: In<u64> }
     Call2 call2 { dst: Out<u64>, function: In<u64>, a: In<u64>, b: In<u64> }
     Call3 call3 { dst: Out<u64>, function: In<u64>, a: In<u64>, b: In<u64>, c: In<u64> }

@@ -316,12 +316,15 @@ impl<M: Backend> Filler<'_, M> {
         *self.bytes[at..].first_chunk_mut().expect("it is within the code") = bytes;
     }
 
-    /// Copies the stencil that leaves the function. It is small.
+    /// Copies the stencil that leaves the function as it is. It has no quick holes.
     fn leave(&mut self, placed: &Placed<'_>, size: usize) {
         self.lacking.insert(placed.at);
-        let hot = placed.stencil.hot as usize;
+        let PackedStencil { bytes, hot, more, .. } = placed.stencil;
+        let hot = *hot as usize;
         let room = &mut self.bytes[placed.hot..][..size];
-        room[..hot].copy_from_slice(&placed.stencil.bytes[..hot]);
+        let (start, rest) = room[..hot].split_at_mut(hot.min(COPIED));
+        start.copy_from_slice(&bytes[..start.len()]);
+        rest.copy_from_slice(&more.of(&self.packed.bytes)[..rest.len()]);
         M::MACHINE.fill_up(&mut room[hot..], hot);
         self.patch(placed);
     }

@@ -1,11 +1,12 @@
 //! Declarations and assignments.
 
 use super::expression::may_be_put;
+use super::function::upvalue;
 use super::{Builder, CLOSURE, NameKind, Place};
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
 use crate::syntax::ast::{Expr, Function, Line, LocalId, Name, SuffixKind};
-use azulejo::{Imm, RegsMut, Site};
+use azulejo::{RegsMut, Site};
 
 /// What is assigned to, with its parts in registers.
 enum Target {
@@ -154,7 +155,7 @@ impl Builder<'_> {
             Target::Cell(cell) => drop(self.emit(Op::SetCell { cell: cell.into(), value: from })),
             Target::Upvalue(at) => {
                 let closure = CLOSURE.into();
-                self.emit(Op::SetSharedUpvalue { closure, at: Imm(at), value: from });
+                self.emit(Op::SetSharedUpvalue { closure, at: upvalue(at), value: from });
             }
             Target::Global(name) => {
                 let (key, closure) = (self.key(&name), CLOSURE.into());

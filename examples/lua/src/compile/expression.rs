@@ -1,6 +1,7 @@
 //! Expressions into registers.
 
 use super::condition::{is_comparison, number};
+use super::function::upvalue;
 use super::names::{name_of, suffix_name};
 use super::{Builder, CLOSURE, NameKind, Place};
 use crate::object::value::Value;
@@ -56,7 +57,7 @@ impl Builder<'_> {
             },
             Expr::Upvalue(at) => {
                 let (dst, closure, shared) = (dst.into(), CLOSURE.into(), self.shared[*at as usize]);
-                let at = Imm(*at);
+                let at = upvalue(*at);
                 self.emit(match shared {
                     true => Op::GetSharedUpvalue { dst, closure, at },
                     false => Op::GetUpvalue { dst, closure, at },

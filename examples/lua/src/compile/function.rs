@@ -10,6 +10,11 @@ use crate::run::bytecode::Op;
 use crate::syntax::ast::{Function, Line, LocalId, Name, UpvalueSource};
 use azulejo::{Imm, Label, Regs};
 
+/// The number of an upvalue in a bytecode: a small one, which code adds to an address.
+pub(super) fn upvalue(number: u32) -> Imm<u16> {
+    Imm(u16::try_from(number).expect("a function has at most sixty"))
+}
+
 impl<'a> Builder<'a> {
     /// Starts a function whose upvalues are captured so.
     pub(super) fn new(
@@ -223,7 +228,7 @@ impl<'a> Builder<'a> {
                     }
                     UpvalueSource::Upvalue(at) => {
                         let (dst, closure) = (to.into(), CLOSURE.into());
-                        builder.emit(Op::GetUpvalue { dst, closure, at: Imm(at) });
+                        builder.emit(Op::GetUpvalue { dst, closure, at: upvalue(at) });
                     }
                 }
             }

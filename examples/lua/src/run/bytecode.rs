@@ -34,17 +34,17 @@ pub(crate) enum Op {
     GetUpvalue {
         dst: Out<u64>,
         closure: In<u64>,
-        at: Imm<u32>,
+        at: Imm<u16>,
     },
     /// The value of a variable in a cell that the closure has.
     GetSharedUpvalue {
         dst: Out<u64>,
         closure: In<u64>,
-        at: Imm<u32>,
+        at: Imm<u16>,
     },
     SetSharedUpvalue {
         closure: In<u64>,
-        at: Imm<u32>,
+        at: Imm<u16>,
         value: In<u64>,
     },
     NewCell {

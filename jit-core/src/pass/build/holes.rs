@@ -165,6 +165,13 @@ impl Operands for HoleOperands<'_> {
                     return converted;
                 }
             }
+            // An operand that is a small index, as a distance from an address.
+            Op::IDX => {
+                let (base, index) = (inputs.get(0), inputs.get(1));
+                if let Some(distance) = self.small_index(cursor, index, imm) {
+                    return cursor.add(Op::HOLE_ADDR, WORD, &[base], distance);
+                }
+            }
             // A field of a case as a distance from an address.
             Op::ADD if sig.ty == Type::I64 => {
                 let inputs = [inputs.get(0), inputs.get(1)];
@@ -580,6 +587,20 @@ impl<'a> HoleOperands<'a> {
     fn distance(&self, cursor: &Cursor<'_>, value: Node) -> Option<u64> {
         let is_field = self.fields.iter().any(|(_, hole)| *hole == value);
         (is_field && self.request.constants != Constants::Held).then(|| cursor.graph.node(value).imm)
+    }
+
+    /// The placeholder of a constant operand times a scale, if the product is the distance in an address whatever the operand is.
+    fn small_index(&mut self, cursor: &Cursor<'_>, index: Node, scale: u64) -> Option<u64> {
+        let (data, scale) = (cursor.graph.node(index), u8::try_from(scale).ok()?);
+        let (hole, 0) = self.holes.find(data.imm as i64).filter(|_| data.op == Op::HOLE)? else {
+            return None;
+        };
+        let HoleSource::Operand(operand) = self.holes.list()[hole].source else { return None };
+        let scalar = self.request.opcode.operands[operand as usize].scalar?;
+        let is_small =
+            matches!(scalar, Scalar::U8 | Scalar::U16) && self.request.constants != Constants::Held;
+        let source = HoleSource::Operand(operand);
+        is_small.then(|| self.holes.placeholder(HoleValue { source, scale, range: Range::Signed }) as u64)
     }
 
     /// A constant operand converted to another integer type. If that is the operand's own value, or its low bits, it is a

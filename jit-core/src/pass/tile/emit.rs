@@ -2,7 +2,7 @@
 //!
 //! In: the chosen tiles, and the schedule. Out: a [`TileList`].
 
-use super::{Chosen, OpFacts, Scratch, Split, fixed_operands};
+use super::{Chosen, Marks, OpFacts, Scratch, Split, fixed_operands};
 use crate::grammar::TileSet;
 use crate::grammar::pattern::Symbol;
 use crate::ir::graph::{Access, Graph};
@@ -219,6 +219,15 @@ impl Emitter<'_> {
         self.scratch.chosen[self.scratch.labels[node.at()].chosen as usize]
     }
 
+    /// Whether a value is a constant that only this node uses, in the same block. With a result tied to it, it is one value with that:
+    /// nothing is gained by making it anew.
+    fn is_made_for(&self, value: Node, user: Node) -> bool {
+        let [label, of_user] = [value, user].map(|node| self.scratch.labels[node.at()]);
+        self.scratch.facts[self.graph.node(value).op.0 as usize].contains(OpFacts::IS_CONST)
+            && !label.marks.contains(Marks::MULTI)
+            && label.block == of_user.block
+    }
+
     /// The virtual register of a node.
     fn vreg(&mut self, node: Node) -> Vreg {
         let known = self.scratch.vregs[node.at()];
@@ -249,7 +258,11 @@ impl Emitter<'_> {
         }
         let second = self.second(node);
         for (at, described) in info.uses.iter().enumerate() {
-            let vreg = self.vreg(self.scratch.leaves[leaves as usize + at]);
+            let leaf = self.scratch.leaves[leaves as usize + at];
+            let vreg = self.vreg(leaf);
+            if info.out == Constraint::Tied(at as u8 + 1) && self.is_made_for(leaf, node) {
+                self.out.vregs[vreg.at()].constant = u32::MAX;
+            }
             let (role, constraint) = (described.role, described.constraint);
             self.out.operands.push(Operand { vreg, role, constraint });
         }
