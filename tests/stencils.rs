@@ -364,3 +364,63 @@ fn numbers_in_bytecodes_index_memory() {
     let stored = words.0.iter().enumerate().filter(|(_, word)| **word == expected);
     assert_eq!(stored.map(|(at, _)| at as u16).collect::<Vec<_>>(), ends);
 }
+
+/// The bits of a register are loaded as a float where they are used, unless the register has been written meanwhile.
+#[test]
+fn bits_are_those_that_were_read() {
+    #[derive(Bytecode, Clone, Copy, PartialEq, Debug)]
+    #[bytecode(context = ())]
+    enum Op {
+        /// The old value of `a` plus `b`, in numbers where both are small, and in integers elsewhere; and `a` becomes `b`.
+        AddAndReplace {
+            dst: Out<u64>,
+            a: InOut<u64>,
+            b: In<u64>,
+        },
+        /// Likewise, written behind a join of ways of which one writes.
+        AddOnOneWay {
+            dst: Out<u64>,
+            a: InOut<u64>,
+            b: In<u64>,
+        },
+        Return {
+            a: In<u64>,
+        },
+    }
+
+    template! {
+        macro ^sum (,a ,b) (if (all (ult ,a (const 0x7ff0000000000000 u64)) (ult ,b (const 0x7ff0000000000000 u64)))
+            (bitcast (add (bitcast ,a f64) (bitcast ,b f64)) u64)
+            (add ,a ,b))
+
+        Op::AddAndReplace! => (letv: (($old $a) ($new $b)) (dov
+            (set $a $new)
+            (set $dst (^sum $old $new))))
+        Op::AddOnOneWay! => (letv: (($old $a) ($new $b)) (dov
+            (when (ult $new (const 0x4000000000000000 u64)) (set $a $new))
+            (set $dst (^sum $old $new))))
+        Op::Return => (return $a)
+    }
+
+    let one = Op::AddAndReplace { dst: 2.into(), a: 0.into(), b: 1.into() };
+    let other = Op::AddOnOneWay { dst: 2.into(), a: 0.into(), b: 1.into() };
+    let bits = [0.5f64, 2.0, 3e300, -1.0].map(f64::to_bits);
+    for (op, tier) in
+        [one, other].into_iter().flat_map(|op| [Tier::Baseline, Tier::Optimizer].map(|tier| (op, tier)))
+    {
+        let engine: Engine<Op> = Builder::default().only(tier).build();
+        // Whatever is in register 0 in the end takes part in the result.
+        let add = Op::AddAndReplace { dst: 3.into(), a: 2.into(), b: 0.into() };
+        let code = vec![op, add, Op::Return { a: 3.into() }];
+        let function = engine.define("sums", code, 4).expect("it is right");
+        for (a, b) in bits.into_iter().flat_map(|a| bits.map(|b| (a, b))) {
+            let sum = |a: u64, b: u64| match a.max(b) < 0x7ff0 << 48 {
+                true => (f64::from_bits(a) + f64::from_bits(b)).to_bits(),
+                false => a.wrapping_add(b),
+            };
+            let last = if op == one || b < 1 << 62 { b } else { a };
+            let result = engine.call::<_, u64>(function, &mut (), (a, b));
+            assert_eq!(result, Ok(sum(sum(a, b), last)), "{op:?} in {tier:?}: {a:x} {b:x}");
+        }
+    }
+}
