@@ -103,7 +103,6 @@ fn rust_interpreter(program: &Program) -> Subject<'_> {
         let machine = Machine {
             stop: &NEVER,
             slow_paths: &NO_SLOW_PATHS,
-            leaves_out: false,
             frame: frame.as_mut_ptr(),
             context: &mut Vm,
             unit: std::ptr::null(),

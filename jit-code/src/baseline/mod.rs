@@ -25,6 +25,7 @@ mod faults;
 mod fill;
 mod fixed;
 mod narrow;
+mod opcodes;
 mod operand;
 mod pack;
 mod plan;

@@ -12,9 +12,10 @@
 //! the one that knows a case read and hand on the same cached values. A lean stencil hands on what it likes.
 
 use super::fixed::LEAVE;
+use super::opcodes::{Detail, Opcodes};
 use super::operand::{Here, Operand};
 use super::pack::{Packed, PackedStencil, StencilId, TableId};
-use super::plan::{Detail, Has, Missing, OpcodePlan, Opcodes};
+use super::plan::{Has, Missing, OpcodePlan};
 use super::stock::Stock;
 use crate::stencil::{LeadsTo, Stencil};
 use azulejo_core::ir::sites::Sites as SiteCases;

@@ -12,9 +12,10 @@
 //! - A stock lives as long as the process: the next engine needs it. There are as many as the program has types of bytecode and
 //!   ways to compile them, so their number does not grow with time.
 
+use super::opcodes::Opcodes;
 use super::operand::Operand;
 use super::pack::{Packed, PackedStencil, StencilId, TableId};
-use super::plan::{Missing, Opcodes};
+use super::plan::Missing;
 use crate::emit::{Backend, Options, Set};
 use crate::machine::Machine;
 use crate::memory::fork;

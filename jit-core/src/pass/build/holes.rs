@@ -17,13 +17,13 @@ use crate::ir::graph::Effect;
 use crate::ir::index::{Block, Node};
 use crate::ir::stencil::{HoleSource, HoleValue, HoleValues, Range};
 use crate::ir::template::Resume;
-use crate::vocab::{Op, Props, Scalar, Sig, Type};
+use crate::vocab::{Op, Props, Sig, Type};
 use core::convert::Infallible;
 
 /// The operands of an opcode, of unknown bytecode.
 pub(super) struct HoleOperands<'a> {
-    request: &'a StencilRequest<'a>,
-    holes: &'a mut HoleValues,
+    pub(super) request: &'a StencilRequest<'a>,
+    pub(super) holes: &'a mut HoleValues,
     /// The context and the frame, once they are used.
     pointers: [Node; 2],
     /// The cached value, once it is read.
@@ -45,9 +45,9 @@ pub(super) struct HoleOperands<'a> {
     /// Whether the template uses an operand in a way that no hole can express.
     pub(super) is_inexpressible: bool,
     /// The values of constant operands, and the operands' indices.
-    constants: Vec<(Node, u8)>,
+    pub(super) constants: Vec<(Node, u8)>,
     /// Fields of a case that is known, each with the hole that it is the low half of.
-    fields: Vec<(Node, Node)>,
+    pub(super) fields: Vec<(Node, Node)>,
     /// The operand that was written last, with the value, as long as its slot has that.
     last: Option<(u8, Node)>,
     /// For each block of the template: the same on each edge that was linked so far, in order.
@@ -502,7 +502,7 @@ impl<'a> HoleOperands<'a> {
     }
 
     /// A value that is a hole.
-    fn hole(&mut self, cursor: &mut Cursor<'_>, source: HoleSource, range: Range) -> Node {
+    pub(super) fn hole(&mut self, cursor: &mut Cursor<'_>, source: HoleSource, range: Range) -> Node {
         let bits = self.holes.placeholder(HoleValue { source, scale: 1, range }) as u64;
         cursor.add(Op::HOLE, WORD, &[], bits)
     }
@@ -518,104 +518,5 @@ impl<'a> HoleOperands<'a> {
     fn store(&mut self, cursor: &mut Cursor<'_>, operand: u8, whole: Node) {
         let address = self.slot(cursor, operand);
         cursor.store(address, whole);
-    }
-
-    /// The call cell of a function whose number is a constant operand.
-    fn cell(&mut self, cursor: &mut Cursor<'_>, number: Node) -> Option<Node> {
-        // A narrow number is a truncated hole.
-        let hole = match cursor.graph.node(number).op {
-            Op::UCAST => cursor.graph.inputs(number)[0],
-            _ => number,
-        };
-        let data = cursor.graph.node(hole);
-        if data.op != Op::HOLE || self.request.constants != Constants::Short {
-            return None;
-        }
-        match self.holes.find(data.imm as i64)? {
-            (hole, 0) => match self.holes.list()[hole].source {
-                HoleSource::Operand(operand) => {
-                    Some(self.hole(cursor, HoleSource::Cell(operand), Range::Any))
-                }
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// The range of a constant operand that is used as a 64-bit value.
-    fn range(&self, operand: u8) -> Range {
-        let operand = &self.request.opcode.operands[operand as usize];
-        match operand.scalar {
-            // The address of its memory.
-            _ if operand.kind == OperandKind::Site => Range::Any,
-            _ if self.request.constants == Constants::Held => Range::Any,
-            Some(Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 | Scalar::I32) => Range::Signed,
-            Some(Scalar::F32 | Scalar::F64) => Range::Any,
-            _ if self.request.constants != Constants::Short => Range::Any,
-            _ => Range::Signed,
-        }
-    }
-
-    fn constant_hole(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
-        let source = HoleSource::Operand(operand);
-        let range = match self.request.constants {
-            _ if ty.bits() == 64 => self.range(operand),
-            Constants::Held => Range::Any,
-            _ => Range::Signed,
-        };
-        let whole = self.hole(cursor, source, range);
-        Self::part_of(cursor, whole, ty)
-    }
-
-    /// The low bits of a hole, or all of them, as a value of this type.
-    fn part_of(cursor: &mut Cursor<'_>, hole: Node, ty: Type) -> Node {
-        if ty.bits() == 64 {
-            // A float is moved from an integer register. A memory operand after the code is no faster, even in loops of
-            // nothing but additions and multiplications; and each bytecode with such an operand takes twice as long to
-            // compile, and ten bytes more.
-            return if ty.is_float() { cursor.bitcast(hole, ty) } else { hole };
-        }
-        let value = cursor.add(Op::UCAST, Sig { from: Type::I64, ty: Type::I32 }, &[hole], 0);
-        match ty {
-            Type::I32 => value,
-            Type::F32 => cursor.bitcast(value, ty),
-            narrow => cursor.add(Op::UCAST, Sig { from: Type::I32, ty: narrow }, &[value], 0),
-        }
-    }
-
-    /// The placeholder of a field of a case, if this is one that can be the distance in an address.
-    fn distance(&self, cursor: &Cursor<'_>, value: Node) -> Option<u64> {
-        let is_field = self.fields.iter().any(|(_, hole)| *hole == value);
-        (is_field && self.request.constants != Constants::Held).then(|| cursor.graph.node(value).imm)
-    }
-
-    /// The placeholder of a constant operand times a scale, if the product is the distance in an address whatever the operand is.
-    fn small_index(&mut self, cursor: &Cursor<'_>, index: Node, scale: u64) -> Option<u64> {
-        let (data, scale) = (cursor.graph.node(index), u8::try_from(scale).ok()?);
-        let (hole, 0) = self.holes.find(data.imm as i64).filter(|_| data.op == Op::HOLE)? else {
-            return None;
-        };
-        let HoleSource::Operand(operand) = self.holes.list()[hole].source else { return None };
-        let scalar = self.request.opcode.operands[operand as usize].scalar?;
-        let is_small =
-            matches!(scalar, Scalar::U8 | Scalar::U16) && self.request.constants != Constants::Held;
-        let source = HoleSource::Operand(operand);
-        is_small.then(|| self.holes.placeholder(HoleValue { source, scale, range: Range::Signed }) as u64)
-    }
-
-    /// A constant operand converted to another integer type. If that is the operand's own value, or its low bits, it is a
-    /// hole as well and needs no conversion.
-    fn converted(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, input: Node) -> Option<Node> {
-        if let Some((_, hole)) = self.fields.iter().find(|(field, _)| *field == input)
-            && sig.ty == Type::I64
-            && (op == Op::UCAST || sig.from == Type::I32)
-        {
-            // The hole is not negative as a number of 32 bits, but a narrower one may be.
-            return Some(*hole);
-        }
-        let (_, operand) = *self.constants.iter().find(|(constant, _)| *constant == input)?;
-        let scalar = self.request.opcode.operands[operand as usize].scalar?;
-        let is_its_own = scalar.ty() == sig.from && scalar.is_signed() == (op == Op::SCAST);
-        (is_its_own || sig.ty.bits() < sig.from.bits()).then(|| self.constant_hole(cursor, operand, sig.ty))
     }
 }

@@ -32,6 +32,7 @@ mod dead_loops;
 mod decode;
 mod function;
 mod guard;
+mod hole_constants;
 mod holes;
 mod inline;
 mod inlined;
