@@ -16,8 +16,6 @@ tile! {
         _float: (sse.$t:float num num) -> num, 4, tied(0) => |cx, t| cx.sse(sse, t.sig.ty, t.out(), t.reg(1)),
         _float_const: (sse.$t:float num (const $c)) -> num, 7, tied(0) => |cx, t| arithmetic_const(cx, t, sse),
         _float: (sse.$t:float num (load.$t mem)) -> num, 7, tied(0) => |cx, t| cx.sse(sse, t.sig.ty, t.out(), mem),
-        // the bits of a slot
-        _bits: (sse.$t:float num (bitcast.$f:i32|i64.$t (load.$f near))) -> num, 7, tied(0) => |cx, t| cx.sse(sse, t.sig.ty, t.out(), near),
     }
     div_float: (div.$t:float num num) -> num, 13, tied(0) => |cx, t| cx.sse(Sse::Div, t.sig.ty, t.out(), t.reg(1)),
     div_float_const: (div.$t:float num (const $c)) -> num, 16, tied(0) => |cx, t| arithmetic_const(cx, t, Sse::Div),
