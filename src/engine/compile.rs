@@ -243,19 +243,18 @@ impl<B: Bytecode> Engine<B> {
     #[inline(never)]
     pub(super) fn fill_gap(&self, function: &Function<B>, at: u32) {
         function.body().speculation.note_gap(at);
+        self.discard_baseline(function);
+        function.tier.compiled(self.compile_for(function, Tier::Baseline, 0));
+    }
+
+    /// Discards baseline code.
+    pub(super) fn discard_baseline(&self, function: &Function<B>) {
         // Calls that enter the optimizer's code directly do not come to baseline code, but for those with an unusual number of arguments.
         match function.calls.is_direct() {
             true => self.close_fallback(function),
             false => self.close(function),
         }
         function.code.clear_baseline();
-        function.tier.compiled(self.compile_for(function, Tier::Baseline, 0));
-    }
-
-    /// Discards baseline code, of a function without any of the optimizer's.
-    pub(super) fn discard_baseline(&self, function: &Function<B>) {
-        self.close(function);
-        function.code.clear();
     }
 
     /// Routes calls from other functions to the engine, until the entry is opened again.

@@ -50,9 +50,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     // The seed is fixed, so that a failure in CI can be reproduced anywhere.
     let minute = ["--seed", "1", "--seconds", "60"];
     crate::fuzz::rig(root, "fuzz", minute.into_iter().map(String::from))?;
-    // The tests have built this one, with debug assertions: a release build of what it compares with takes minutes.
-    let wasm = "cargo run --quiet -p azulejo-wasm-rig --bin wasm-fuzz --";
-    run(root, &minute.iter().fold(String::from(wasm), |line, argument| line + " " + argument), &[])
+    crate::fuzz::wasm_rig_of_tests(root, minute.into_iter().map(String::from))
 }
 
 /// Runs the crates without machine code in Miri, to detect undefined behavior. Skipped with a message where Miri is missing.

@@ -18,7 +18,6 @@ use crate::field::Field;
 use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
 use crate::unwind::Described;
 use azulejo_core::error::Error;
-use azulejo_core::ir::bits::BitSet;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites;
 use azulejo_core::ir::stencil::HoleSource;
@@ -121,18 +120,13 @@ pub(super) fn fill<M: Backend>(
     let frame = around.own.frame;
     let leaves = around.frame.leaves.map(|leave| at.epilogue as u32 + leave);
     let described = Described { machine: M::MACHINE, frame: &frame, leaves: &leaves, end: at.code_end };
-    let mut lacking = BitSet::default();
-    if plan.leaves_out() {
-        lacking.reset(around.code.len);
-    }
     let installed = memory.install_with(described, at.end, |address, bytes| {
         bytes[..at.hot].copy_from_slice(&around.frame.prologue);
         frame.write_room(&mut bytes[around.frame.make_at..]);
         for &(at, field) in &around.frame.unit_at {
             field.put(&mut bytes[at..], around.unit);
         }
-        let lacking = &mut lacking;
-        Filler { plan, packed, around: &around, at, address, bytes, lacking }.fill();
+        Filler { plan, packed, around: &around, at, address, bytes }.fill();
     })?;
     let faults = packed.faulty.any().then(|| {
         let counter = around.count.map_or(0, |(count, _)| packed.stencils[count.at()].cold.len);
@@ -162,7 +156,7 @@ pub(super) fn fill<M: Backend>(
         n_bytecodes: around.code.len as u32,
         code_bytes: at.code_end as u32,
         knows_cases: plan.knows_cases(),
-        lacking,
+        lacking: plan.lacking.as_slice().into(),
     })
 }
 
@@ -174,8 +168,6 @@ struct Filler<'a, M: Backend> {
     /// The address that the code will run at.
     address: usize,
     bytes: &'a mut [u8],
-    /// The bytecodes at which it is left for what it lacks.
-    lacking: &'a mut BitSet,
 }
 
 /// A stencil that has been copied to its place, and its bytecode.
@@ -318,7 +310,6 @@ impl<M: Backend> Filler<'_, M> {
 
     /// Copies the stencil that leaves the function as it is. It has no quick holes.
     fn leave(&mut self, placed: &Placed<'_>, size: usize) {
-        self.lacking.insert(placed.at);
         let PackedStencil { bytes, hot, more, .. } = placed.stencil;
         let hot = *hot as usize;
         let room = &mut self.bytes[placed.hot..][..size];

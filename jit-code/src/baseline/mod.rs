@@ -40,7 +40,6 @@ use crate::unwind::{Described, StackFrame};
 use crate::watch::Announced;
 use crate::{CodeMemory, Installed};
 use azulejo_core::error::Error;
-use azulejo_core::ir::bits::BitSet;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{Constants, KnownCase, Linkage, StencilRequest};
@@ -94,8 +93,8 @@ pub struct BaselineCode<M: Backend> {
     code_bytes: u32,
     /// Whether there are cases of sites in it.
     knows_cases: bool,
-    /// The bytecodes at which it is left for what it lacks; none at all if it lacks nothing.
-    lacking: BitSet,
+    /// The bytecodes at which it is left for what it lacks, in order.
+    lacking: Box<[u32]>,
 }
 
 /// The parts of the compiler that the baseline uses.
@@ -417,7 +416,7 @@ impl<M: Backend> BaselineCode<M> {
     /// Whether the code lacks something of a bytecode: its slow path, or all cases of its site but one. There it is left, and again each
     /// time.
     pub fn lacks(&self, at: u32) -> bool {
-        !self.lacking.words().is_empty() && self.lacking.contains(at as usize)
+        self.lacking.binary_search(&at).is_ok()
     }
 
     /// The code as a target for an adapter.

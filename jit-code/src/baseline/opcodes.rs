@@ -126,7 +126,6 @@ impl Opcodes {
         has.set(Has::READS_PINNED, made.facts.reads_pinned);
         let narrowing = self.details[opcode].narrowing_of.map(|(_, narrowing)| narrowing);
         has.set(Has::KNOWS_CASE, narrowing.is_some_and(|narrowing| narrowing.sort.is_some()));
-        has.set(Has::IS_LEAN, narrowing.is_some_and(|narrowing| narrowing.is_lean));
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
         if let Some(carry) = made.facts.cached {

@@ -77,8 +77,6 @@ bitflags::bitflags! {
         const READS_PINNED = 8;
         /// It knows the first case of a site.
         const KNOWS_CASE = 16;
-        /// It lacks the slow path, and other cases.
-        const IS_LEAN = 32;
     }
 }
 
@@ -118,6 +116,8 @@ pub(super) struct Plan {
     pub(super) counted: Vec<u32>,
     /// The switches: the bytecode, and its first entry among those of all tables.
     pub(super) tables: Vec<(u32, u32)>,
+    /// The bytecodes whose stencils lead out of the function, for what they lack.
+    pub(super) lacking: Vec<u32>,
     n_bytecodes: usize,
     n_slow: usize,
     /// The first VM register that is a temporary; all behind it are temporaries, too.
@@ -250,6 +250,7 @@ impl Plan {
         self.counts_start = counts_start;
         self.counted.clear();
         self.tables.clear();
+        self.lacking.clear();
         (self.n_bytecodes, self.n_slow, self.hot, self.cold, self.entries) = (0, 0, 0, 0, 0);
         (self.held, self.has, self.n_functions) = (CachedNumber::NOTHING, 0, n_functions);
         // A popped value is not read again, so the slots of the operand stack are temporaries.
@@ -412,6 +413,9 @@ impl Plan {
             if let Some(general) = packed.general(self.stencils[at]) {
                 let cold = packed.stencils[general.at()].cold.len;
                 self.cold += packed.general_bytes(general) + cold as usize;
+                if packed.leaves(general) {
+                    self.lacking.push(at as u32);
+                }
             }
             if stencil.table.is_some() {
                 let top =
@@ -435,12 +439,6 @@ impl Plan {
     #[inline]
     pub(super) fn knows_cases(&self) -> bool {
         Has::from_bits_truncate(self.has).contains(Has::KNOWS_CASE)
-    }
-
-    /// Whether one of the stencils is lean.
-    #[inline]
-    pub(super) fn leaves_out(&self) -> bool {
-        Has::from_bits_truncate(self.has).contains(Has::IS_LEAN)
     }
 
     /// The stencil of each bytecode.

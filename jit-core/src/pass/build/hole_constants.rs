@@ -19,17 +19,21 @@ impl HoleOperands<'_> {
             Op::UCAST => cursor.graph.inputs(number)[0],
             _ => number,
         };
-        let data = cursor.graph.node(hole);
-        if data.op != Op::HOLE || self.request.constants != Constants::Short {
+        if self.request.constants != Constants::Short {
             return None;
         }
-        match self.holes.find(data.imm as i64)? {
-            (hole, 0) => match self.holes.list()[hole].source {
-                HoleSource::Operand(operand) => {
-                    Some(self.hole(cursor, HoleSource::Cell(operand), Range::Any))
-                }
-                _ => None,
-            },
+        let operand = self.operand_of(cursor, hole)?;
+        Some(self.hole(cursor, HoleSource::Cell(operand), Range::Any))
+    }
+
+    /// The operand that a value is the hole of.
+    fn operand_of(&self, cursor: &Cursor<'_>, value: Node) -> Option<u8> {
+        let data = cursor.graph.node(value);
+        let (hole, 0) = self.holes.find(data.imm as i64).filter(|_| data.op == Op::HOLE)? else {
+            return None;
+        };
+        match self.holes.list()[hole].source {
+            HoleSource::Operand(operand) => Some(operand),
             _ => None,
         }
     }
@@ -83,11 +87,7 @@ impl HoleOperands<'_> {
 
     /// The placeholder of a constant operand times a scale, if the product is the distance in an address whatever the operand is.
     pub(super) fn small_index(&mut self, cursor: &Cursor<'_>, index: Node, scale: u64) -> Option<u64> {
-        let (data, scale) = (cursor.graph.node(index), u8::try_from(scale).ok()?);
-        let (hole, 0) = self.holes.find(data.imm as i64).filter(|_| data.op == Op::HOLE)? else {
-            return None;
-        };
-        let HoleSource::Operand(operand) = self.holes.list()[hole].source else { return None };
+        let (operand, scale) = (self.operand_of(cursor, index)?, u8::try_from(scale).ok()?);
         let scalar = self.request.opcode.operands[operand as usize].scalar?;
         let is_small =
             matches!(scalar, Scalar::U8 | Scalar::U16) && self.request.constants != Constants::Held;
