@@ -511,7 +511,7 @@ fn every_operator_in_every_form_does_what_the_reference_says() {
         "give",
         "fail",
         "hand_over",
-        "tailed",
+        "tail",
         "store_",
         "atomic_",
         "poll",

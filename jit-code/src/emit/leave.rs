@@ -286,6 +286,13 @@ pub(super) fn finish<M: Backend>(cx: &mut M, may_fault: bool) {
     }
 }
 
+/// Leaves the function for the one whose call cell is in its register, with this many arguments, all in registers.
+pub fn tail_invoke<M: Backend>(cx: &mut M, arguments: usize) {
+    cx.set_register(M::REGISTERS.count, arguments as u64);
+    drop_frame(cx);
+    cx.jump_at(Target::Word(M::REGISTERS.cell, CallCell::ENTRY as i64));
+}
+
 /// Leaves the function for the host's pending tail call.
 pub fn tail<M: Backend>(cx: &mut M) {
     if !cx.leaving.is_call_entry {

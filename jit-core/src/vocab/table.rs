@@ -327,6 +327,8 @@ operator_table! {
     ARGUMENT4 "argument4" () [] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
     ARGUMENT_ON_STACK "argument_on_stack" () [Code] -> Ptr, Key::None, NONE, None, [PURE GRAPH CALLED], (none);
     FRAME "frame" () [] -> Ptr, Key::None, NONE, None, [PURE SLOTS GRAPH CALLED], (none);
+    // A call of a function that replaces this one, with all arguments in registers. It ends the function.
+    TAIL_INVOKE "tail_invoke" (Ptr Args) [] -> Void, Key::None, NONE, None, [READS WRITES GRAPH ENDS CALLED], (none);
     GIVE "give" (Same) [] -> Void, Key::Operand, WORD, None, [GRAPH ENDS CALLED], (none);
     FAIL "fail" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS CALLED], (none);
     HAND_OVER "hand_over" () [Code] -> Void, Key::None, NONE, None, [GRAPH ENDS CALLED STATE], (none);

@@ -217,6 +217,8 @@ tile! {
     invoke_reg: (invoke.i64 reg) -> reg, 20, fixed(0 = x1) => |cx, t| invoke(cx, t.operands() - 2, t.origin),
     invoke_spread: (invoke_spread.i64 $f) -> reg, 30 => |cx, t| { cx.constant(X1.number(), t.imm(0) as u64); invoke_from_memory(cx, t.origin) },
     invoke_spread_reg: (invoke_spread.i64 reg) -> reg, 30, fixed(0 = x1) => |cx, t| invoke_from_memory(cx, t.origin),
+    tail_invoke: (tail_invoke $f) -> void, 10 => |cx, t| { cx.constant(X1.number(), t.imm(0) as u64); tail_invoke(cx, t.operands() - 1) },
+    tail_invoke_reg: (tail_invoke reg) -> void, 10, fixed(0 = x1) => |cx, t| tail_invoke(cx, t.operands() - 2),
     try_call: (try_call.i64 $f) -> reg, 20 => |cx, t| cx.call_address(t.imm(0) as u64),
     try_invoke: (try_invoke.i64 $f) -> reg, 20 => |cx, t| { cx.constant(X1.number(), t.imm(0) as u64); try_invoke(cx, t.operands() - 1) },
     try_invoke_reg: (try_invoke.i64 reg) -> reg, 20, fixed(0 = x1) => |cx, t| try_invoke(cx, t.operands() - 2),

@@ -3,7 +3,8 @@
 //! In: a function's number, or its address, which is that of its call cell; and its arguments, as values or as a run of VM registers.
 //! Out: a node that calls the function
 //! through its call cell, with the context and the bits of each argument, or with the address of the arguments in memory;
-//! for a tail call, nodes that tell the engine's host the next function and its arguments. A known call cell's address is
+//! for a tail call, a node that jumps there in the same way, or nodes that tell the engine's host the next function and its
+//! arguments. A known call cell's address is
 //! part of the code; by a number that is not known the code looks up the cell at run time.
 
 use super::cursor::Cursor;
@@ -128,10 +129,7 @@ impl<O: Operands> Linker<'_, O> {
         self.operands.before_call(&mut self.cursor, effect);
         let kept = if catches && effect != Effect::Observes { self.keep_list() } else { None };
         let (context, callee, args) = self.prepare_invoke(function, args);
-        let (target, cell) = match callee {
-            InvokeTarget::Known(cell) => (CallTarget::Direct(cell), None),
-            callee => (CallTarget::Indirect, Some(self.cell(callee))),
-        };
+        let (target, cell) = self.target(callee);
         self.scratch.inputs.clear();
         self.scratch.inputs.extend(cell);
         self.scratch.inputs.push(context);
@@ -191,6 +189,11 @@ impl<O: Operands> Linker<'_, O> {
     /// Ends the function with a tail call: another function replaces it, and returns its result.
     pub(super) fn tail(&mut self, function: Ref, args: Arguments) {
         let (context, callee, args) = self.prepare_invoke(function, args);
+        let in_registers = !matches!(args, InvokeArguments::InMemory(_))
+            && self.operands.tail_arguments().is_some_and(|most| args.len::<O>() <= most);
+        if in_registers {
+            return self.tail_invoke(context, callee, &args);
+        }
         let cell = self.cell(callee);
         let Linkage { set_tail_call, begin_tail_call, pending, .. } = *self.functions;
         if let InvokeArguments::InMemory([first, count]) = args {
@@ -213,6 +216,19 @@ impl<O: Operands> Linker<'_, O> {
             });
         }
         self.cursor.leave(Op::TAILED, Type::Void, &[], 0);
+    }
+
+    /// Ends the function with a jump to the one that replaces it, which gets its arguments in registers.
+    fn tail_invoke(&mut self, context: Node, callee: InvokeTarget, args: &InvokeArguments<O::Run>) {
+        let (target, cell) = self.target(callee);
+        self.scratch.inputs.clear();
+        self.scratch.inputs.extend(cell);
+        self.scratch.inputs.push(context);
+        self.each_argument(args, |linker, _, bits| linker.scratch.inputs.push(bits));
+        let args = &TYPES[..1 + args.len::<O>()];
+        let signature = Signature { convention: Convention::Bytecode, args, ret: Type::Void };
+        let call = self.cursor.call_data(CallData { target, signature, effect: Effect::Memory });
+        self.cursor.leave(Op::TAIL_INVOKE, Type::Void, &self.scratch.inputs, call);
     }
 
     /// Notes a tail call, but for its arguments; returns the address to store them at.
@@ -265,6 +281,14 @@ impl<O: Operands> Linker<'_, O> {
                 InvokeArguments::InMemory(_) => return,
             };
             visit(self, index, bits);
+        }
+    }
+
+    /// What a call goes to, and the node for its call cell if that is computed.
+    fn target(&mut self, callee: InvokeTarget) -> (CallTarget, Option<Node>) {
+        match callee {
+            InvokeTarget::Known(cell) => (CallTarget::Direct(cell), None),
+            callee => (CallTarget::Indirect, Some(self.cell(callee))),
         }
     }
 

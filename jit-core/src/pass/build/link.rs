@@ -80,6 +80,11 @@ pub(super) trait Operands {
     /// The 64 bits of one register of a run.
     fn run_element(&mut self, cursor: &mut Cursor<'_>, run: &Self::Run, index: usize) -> Node;
 
+    /// How many arguments a tail call of the code at hand passes in registers. If there are more, they go through the host's memory.
+    fn tail_arguments(&self) -> Option<usize> {
+        None
+    }
+
     /// The address of the bytecode.
     fn here(&mut self, cursor: &mut Cursor<'_>) -> Node;
     /// The address of the byte that says whether the bytecode's slow path has run. `None` if nobody asks for it any more.

@@ -193,6 +193,10 @@ impl Operands for ValueOperands<'_> {
         self.read_register(cursor, (run.start + index) as u32, Type::I64)
     }
 
+    fn tail_arguments(&self) -> Option<usize> {
+        self.source.call_entry.map(|call_entry| call_entry.in_registers as usize)
+    }
+
     fn here(&mut self, cursor: &mut Cursor<'_>) -> Node {
         let (owner, at) = self.scratch.code.plan.owner(self.source, cursor.at as usize);
         cursor.constant(Type::I64, owner.code.address_of(at))

@@ -13,7 +13,7 @@ use crate::ir::tiles::{
     Constraint, Edge, FaultSite, Inst, Operand, Role, TileBlock, TileId, TileList, resolve,
 };
 use crate::target::{Reg, RegSet, RegisterFile};
-use crate::vocab::{Class, Op, Sig, Type};
+use crate::vocab::{Class, Op, Props, Sig, Type};
 
 /// Fills the tile list.
 pub(super) fn emit(
@@ -358,7 +358,8 @@ impl Emitter<'_> {
             self.out.operands.push(Operand { vreg, role: Role::Use, constraint });
         }
         self.out.out_args = self.out.out_args.max(stack);
-        self.out.has_calls = true;
+        // A call that ends the function needs no frame.
+        self.out.has_calls |= !self.graph.vocab.info(data.op).props.contains(Props::ENDS);
         clobbers
     }
 }
