@@ -6,10 +6,12 @@
 //! defines is an implementation of `Semantics` for the enum and the opcode's number. So a missing meaning is an unsatisfied bound
 //! and a second one a conflicting implementation, wherever the rows are.
 
+mod examples;
 mod operands;
 
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::pass::MAX_PINNED;
+use examples::{become_by_first_byte, examples};
 use operands::{Operand, operands};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -149,7 +151,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         quote!(#name::#variant { .. } => #number,)
     });
     let raws = opcodes.iter().map(|opcode| raw_arm(name, opcode));
-    let offsets = opcodes.iter().map(|opcode| offsets(name, opcode));
+    let examples = examples(name, opcodes);
     let interpreter = interpreter(name, opcodes);
     let template = |(number, opcode): (usize, &Opcode)| {
         let meaning = meaning_of(name, number, opcode);
@@ -175,7 +177,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         ["TakesUnit", "HasSlowPath", "Quickens"].map(|deed| table(&core, deed, n_opcodes));
     let cases = cases(name, opcodes);
     let sites = opcodes.iter().filter(|_| !cases.is_empty()).map(sites);
-    let (has_size, become_by_first_byte) = (has_size(name), become_by_first_byte(&core, name, opcodes));
+    let (has_size, become_by_first_byte) = (has_size(name), become_by_first_byte(&core, name));
     // The markers have the opcodes' names, so a block of their own keeps them apart from the user's types.
     quote! {
         #(#allowed)*
@@ -188,6 +190,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
             use #core::ir::bytecode as __bytecode;
             const TEMPLATES: &[&#core::ir::template::Template; #n_opcodes] = &[#(#templates),*];
             const _: () = #core::ir::template::Template::assert_same_declarations(TEMPLATES);
+            #examples
             #become_by_first_byte
             #cases
             // SAFETY: `OPCODES`, `OFFSETS`, `opcode` and `operands` come from the same variants and fields, and `templates`
@@ -196,7 +199,8 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                 type Context = #context;
                 const OPCODES: &'static [__bytecode::OpcodeInfo] = &[#(#infos),*];
                 const OPERATORS: &'static [#core::vocab::OpInfo] = #operators;
-                const OFFSETS: &'static [&'static [u16]] = &[#(#offsets),*];
+                const OFFSETS: &'static [&'static [u16]] =
+                    &__bytecode::offsets(&__PLACES, Self::OPCODES);
                 const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] =
                     &__bytecode::Registers::of_all::<#n_opcodes>(Self::OPCODES, Self::OFFSETS);
                 const TAKES_UNIT: &'static [bool] = #takes_unit;
@@ -315,70 +319,6 @@ fn raw_arm(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
         stores.push(quote!(raw[#number] = #bits;));
     }
     quote!(#name::#variant { #(#fields,)* .. } => { #(#stores)* })
-}
-
-/// A bytecode of an opcode, as the value of a constant.
-fn example(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
-    let variant = &opcode.variant.ident;
-    let operands = opcode.operands.iter().map(|operand| {
-        let (member, kind) = (&operand.member, format_ident!("{}", operand.kind.name()));
-        let value = match operand.kind {
-            OperandKind::Pop | OperandKind::Push => quote!(__bytecode::#kind::new()),
-            OperandKind::In | OperandKind::Out | OperandKind::InOut => quote!(__bytecode::#kind::new(0)),
-            OperandKind::Label => quote!(__bytecode::Label(0)),
-            OperandKind::Site => quote!(__bytecode::Site::new()),
-            OperandKind::Imm => {
-                let ty = operand.ty.as_ref();
-                quote!(__bytecode::Imm(0 as #ty))
-            }
-            _ => quote!(__bytecode::#kind { first: 0, count: 0 }),
-        };
-        quote!(#member: #value)
-    });
-    quote!(#name::#variant { #(#operands),* })
-}
-
-/// The offsets of an opcode's operands in the enum, measured on an example value, since there is no other way to get them.
-fn offsets(name: &Ident, opcode: &Opcode<'_>) -> TokenStream {
-    let variant = &opcode.variant.ident;
-    if opcode.operands.is_empty() {
-        return quote!(&[]);
-    }
-    let example = example(name, opcode);
-    let locals: Vec<_> = (0..opcode.operands.len()).map(|number| format_ident!("operand{number}")).collect();
-    let members = opcode.operands.iter().map(|operand| &operand.member);
-    quote! {
-        &{
-            let example = #example;
-            let start = (&raw const example).cast::<u8>();
-            match &example {
-                // SAFETY: a field lies in its enum.
-                #name::#variant { #(#members: #locals),* } => [
-                    #(unsafe { ::core::ptr::from_ref(#locals).cast::<u8>().offset_from_unsigned(start) } as u16),*
-                ],
-                #[allow(unreachable_patterns, reason = "there may be only one")]
-                _ => ::core::unreachable!(),
-            }
-        }
-    }
-}
-
-/// Asserts that bytecodes become others if their first byte is changed, where templates do that.
-fn become_by_first_byte(core: &TokenStream, name: &Ident, opcodes: &[Opcode<'_>]) -> TokenStream {
-    let examples = opcodes.iter().map(|opcode| example(name, opcode));
-    // SAFETY: where bytecodes become others there are several opcodes, so the enum has a tag, and starts with it.
-    // Located at the enum's name, with this macro's hygiene: the crate may forbid unsafe code.
-    quote_spanned! {Span::call_site().located_at(name.span())=>
-        const _: () = if !<#name as __bytecode::Bytecode>::QUICKENS.is_empty() {
-            let first_bytes = [#({
-                let example = #examples;
-                unsafe { (&raw const example).cast::<u8>().read() }
-            }),*];
-            #core::ir::template::Template::assert_become_by_first_byte(
-                TEMPLATES, <#name as __bytecode::Bytecode>::OFFSETS, &first_bytes,
-            );
-        };
-    }
 }
 
 /// Implementations that say of which type the cases of each site are.

@@ -31,6 +31,38 @@ pub const fn any(flags: &[bool]) -> bool {
     false
 }
 
+/// The value of [`Bytecode::OFFSETS`]: of what was measured for each opcode, as many as it has operands.
+#[doc(hidden)]
+pub const fn offsets<const N: usize>(
+    places: &'static [[u16; MAX_OPERANDS]; N],
+    opcodes: &[OpcodeInfo],
+) -> [&'static [u16]; N] {
+    let mut offsets = [&[] as &[u16]; N];
+    let mut opcode = 0;
+    while opcode < N {
+        offsets[opcode] = places[opcode].split_at(opcodes[opcode].operands.len()).0;
+        opcode += 1;
+    }
+    offsets
+}
+
+/// The first byte of each value.
+///
+/// # Safety
+///
+/// The values start with a byte that is not padding.
+#[doc(hidden)]
+pub const unsafe fn first_bytes<T, const N: usize>(values: &[T; N]) -> [u8; N] {
+    let mut bytes = [0; N];
+    let mut at = 0;
+    while at < N {
+        // SAFETY: the caller guarantees that there is an initialized byte.
+        bytes[at] = unsafe { core::ptr::from_ref(&values[at]).cast::<u8>().read() };
+        at += 1;
+    }
+    bytes
+}
+
 /// The numbers of the registers or labels in a run, given the operand's value.
 pub(crate) fn run_of(raw: Raw) -> core::ops::Range<usize> {
     let (first, count) = (raw as u32 as usize, (raw >> 32) as usize);
