@@ -11,20 +11,14 @@ mod operands;
 
 use azulejo_core::ir::bytecode::OperandKind;
 use azulejo_core::pass::MAX_PINNED;
-use examples::{become_by_first_byte, examples};
-use operands::{Operand, operands};
+use examples::examples;
+use operands::{Opcode, Operand, operands};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Error, Expr, Fields, Meta, Path, Token, Type, Variant};
-
-/// An opcode.
-struct Opcode<'a> {
-    variant: &'a Variant,
-    operands: Vec<Operand>,
-}
+use syn::{Attribute, Data, DeriveInput, Error, Expr, Fields, Meta, Path, Token, Type};
 
 /// The arguments of `#[bytecode(…)]`.
 struct Attributes {
@@ -151,7 +145,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         quote!(#name::#variant { .. } => #number,)
     });
     let raws = opcodes.iter().map(|opcode| raw_arm(name, opcode));
-    let examples = examples(name, opcodes);
+    let examples = examples(&core, name, opcodes);
     let interpreter = interpreter(name, opcodes);
     let template = |(number, opcode): (usize, &Opcode)| {
         let meaning = meaning_of(name, number, opcode);
@@ -175,9 +169,8 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
     let hand_on = hand_on(input, attributes, opcodes);
     let [takes_unit, slow_paths, quickens] =
         ["TakesUnit", "HasSlowPath", "Quickens"].map(|deed| table(&core, deed, n_opcodes));
-    let cases = cases(name, opcodes);
+    let (has_size, cases) = (has_size(name), cases(name, opcodes));
     let sites = opcodes.iter().filter(|_| !cases.is_empty()).map(sites);
-    let (has_size, become_by_first_byte) = (has_size(name), become_by_first_byte(&core, name));
     // The markers have the opcodes' names, so a block of their own keeps them apart from the user's types.
     quote! {
         #(#allowed)*
@@ -191,7 +184,6 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
             const TEMPLATES: &[&#core::ir::template::Template; #n_opcodes] = &[#(#templates),*];
             const _: () = #core::ir::template::Template::assert_same_declarations(TEMPLATES);
             #examples
-            #become_by_first_byte
             #cases
             // SAFETY: `OPCODES`, `OFFSETS`, `opcode` and `operands` come from the same variants and fields, and `templates`
             // and `interpret` from the same implementations of `Semantics`.

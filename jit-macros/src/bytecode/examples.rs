@@ -3,7 +3,7 @@
 //! In: the opcodes of an enum. Out: constants of these bytecodes, code that measures where their operands are, and an assertion about
 //! their first bytes.
 
-use super::Opcode;
+use super::operands::Opcode;
 use azulejo_core::ir::bytecode::OperandKind;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -12,12 +12,13 @@ use quote::{format_ident, quote, quote_spanned};
 /// and makes room for all that a function may do when it evaluates a call, so it should not be all.
 const AT_ONCE: usize = 32;
 
-/// The constants `__EXAMPLES`, a bytecode of each opcode, and `__PLACES`, the offsets of its operands.
-pub(super) fn examples(name: &Ident, opcodes: &[Opcode<'_>]) -> TokenStream {
+/// The constants `__EXAMPLES`, a bytecode of each opcode, and `__PLACES`, the offsets of its operands; and the assertion.
+pub(super) fn examples(core: &TokenStream, name: &Ident, opcodes: &[Opcode<'_>]) -> TokenStream {
     let n_opcodes = opcodes.len();
     let examples = opcodes.iter().map(|opcode| example(name, opcode));
     let groups = opcodes.chunks(AT_ONCE).zip((0..).step_by(AT_ONCE));
     let places = groups.map(|(some, first)| places(name, some, first));
+    let become_by_first_byte = become_by_first_byte(core, name);
     quote! {
         const __EXAMPLES: [#name; #n_opcodes] = [#(#examples),*];
         const __PLACES: [[u16; __bytecode::MAX_OPERANDS]; #n_opcodes] = {
@@ -25,6 +26,7 @@ pub(super) fn examples(name: &Ident, opcodes: &[Opcode<'_>]) -> TokenStream {
             #(#places)*
             all
         };
+        #become_by_first_byte
     }
 }
 
@@ -85,7 +87,7 @@ fn places(name: &Ident, opcodes: &[Opcode<'_>], first: usize) -> TokenStream {
 }
 
 /// Asserts that bytecodes become others if their first byte is changed, where templates do that.
-pub(super) fn become_by_first_byte(core: &TokenStream, name: &Ident) -> TokenStream {
+fn become_by_first_byte(core: &TokenStream, name: &Ident) -> TokenStream {
     // SAFETY: where bytecodes become others there are several opcodes, so the enum has a tag, and starts with it.
     // Located at the enum's name, with this macro's hygiene: the crate may forbid unsafe code.
     quote_spanned! {Span::call_site().located_at(name.span())=>

@@ -1,6 +1,6 @@
 //! The fields of an opcode enum as operands.
 //!
-//! In: a variant. Out: its operands, or errors on the fields that are none.
+//! In: a variant. Out: its operands, with which it is an opcode, or errors on the fields that are none.
 
 use azulejo_core::ir::bytecode::OperandKind;
 use proc_macro2::{Ident, TokenStream};
@@ -11,6 +11,12 @@ use syn::{Error, Expr, ExprLit, Field, Fields, GenericArgument, Lit, LitInt, Pat
 const SCALARS: &str = "i8 to i64, u8 to u64, isize, usize, f32, f64 or a raw pointer";
 const MAX_OPERANDS: usize = azulejo_core::ir::bytecode::MAX_OPERANDS;
 const MAX_CASES: usize = azulejo_core::ir::sites::MAX_CASES;
+
+/// An opcode.
+pub(super) struct Opcode<'a> {
+    pub(super) variant: &'a Variant,
+    pub(super) operands: Vec<Operand>,
+}
 
 /// An operand of an opcode.
 pub(super) struct Operand {

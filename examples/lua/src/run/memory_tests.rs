@@ -65,6 +65,30 @@ fn code_that_runs_or_waits_is_kept() {
     }
 }
 
+/// No pass leaves out objects that nothing else sees. Once one does, this test is to say in which tiers.
+#[test]
+fn objects_that_do_not_escape_are_made_in_every_tier() {
+    for tiers in ALL {
+        let source = "collectgarbage('stop')
+            local function sum(n)
+                local sum = 0
+                for i = 1, n do
+                    local point = { x = i, y = 1 }
+                    sum = sum + point.x * point.y
+                end
+                return sum
+            end
+            sum(5000)
+            local before = collectgarbage('count')
+            return sum(5000), (collectgarbage('count') - before) * 1024";
+        let all = run(&mut vm(tiers), source);
+        assert_eq!(all[0], Value::number(12_502_500.0), "{tiers:?}");
+        // An object has two values of eight bytes.
+        let bytes = all[1].as_number().expect("it is a number");
+        assert!(bytes >= 5000.0 * 16.0, "{tiers:?}: {bytes} bytes");
+    }
+}
+
 #[test]
 fn programs_that_need_too_much_get_an_error() {
     let greedy = [
