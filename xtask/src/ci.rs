@@ -50,21 +50,17 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
 /// Checks the workspace for other targets, all at once, so that no core waits. A target whose standard library cannot be installed is skipped
 /// with a message; errors in the code are fatal.
 fn other_targets(root: &Path) -> Result<(), String> {
-    let mut line = String::from("cargo check --workspace --all-targets");
-    let mut is_any = false;
+    let mut there = String::new();
     for target in OTHER_TARGETS {
         match run(root, &format!("rustup target add {target}"), &[]) {
-            Ok(()) => {
-                line += &format!(" --target {target}");
-                is_any = true;
-            }
+            Ok(()) => there += &format!(" --target {target}"),
             Err(reason) => eprintln!("not checked for {target}: {reason}"),
         }
     }
-    match is_any {
-        true => run(root, &line, &[("RUSTFLAGS", "-D warnings")]),
-        false => Ok(()),
+    if there.is_empty() {
+        return Ok(());
     }
+    run(root, &format!("cargo check --workspace --all-targets{there}"), &[("RUSTFLAGS", "-D warnings")])
 }
 
 /// Runs the crates without machine code in Miri, to detect undefined behavior. Skipped with a message where Miri is missing.

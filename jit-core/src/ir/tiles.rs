@@ -204,7 +204,7 @@ pub struct TileList {
     pub inlining: Inlining,
     /// The size of the outgoing argument area in 8-byte units, including the shadow space.
     pub out_args: u16,
-    /// Whether there are calls.
+    /// Whether there are calls from which control comes back.
     pub has_calls: bool,
 }
 

@@ -1,11 +1,10 @@
 //! Calls from one function of bytecode to another.
 //!
 //! In: a function's number, or its address, which is that of its call cell; and its arguments, as values or as a run of VM registers.
-//! Out: a node that calls the function
-//! through its call cell, with the context and the bits of each argument, or with the address of the arguments in memory;
-//! for a tail call, a node that jumps there in the same way, or nodes that tell the engine's host the next function and its
-//! arguments. A known call cell's address is
-//! part of the code; by a number that is not known the code looks up the cell at run time.
+//! Out: a node that calls the function through its call cell, with the context and the bits of each argument, or with the address of
+//! the arguments in memory; for a tail call, a node that jumps there in the same way, or nodes that tell the engine's host the next
+//! function and its arguments. A known call cell's address is part of the code; by a number that is not known the code looks up the
+//! cell at run time.
 
 use super::cursor::Cursor;
 use super::link::{Linker, Operands};
@@ -129,10 +128,7 @@ impl<O: Operands> Linker<'_, O> {
         self.operands.before_call(&mut self.cursor, effect);
         let kept = if catches && effect != Effect::Observes { self.keep_list() } else { None };
         let (context, callee, args) = self.prepare_invoke(function, args);
-        let (target, cell) = self.target(callee);
-        self.scratch.inputs.clear();
-        self.scratch.inputs.extend(cell);
-        self.scratch.inputs.push(context);
+        let target = self.start_inputs(callee, context);
         let (op, n_args) = match args {
             InvokeArguments::InMemory(run) => {
                 self.scratch.inputs.extend(run);
@@ -220,10 +216,7 @@ impl<O: Operands> Linker<'_, O> {
 
     /// Ends the function with a jump to the one that replaces it, which gets its arguments in registers.
     fn tail_invoke(&mut self, context: Node, callee: InvokeTarget, args: &InvokeArguments<O::Run>) {
-        let (target, cell) = self.target(callee);
-        self.scratch.inputs.clear();
-        self.scratch.inputs.extend(cell);
-        self.scratch.inputs.push(context);
+        let target = self.start_inputs(callee, context);
         self.each_argument(args, |linker, _, bits| linker.scratch.inputs.push(bits));
         let args = &TYPES[..1 + args.len::<O>()];
         let signature = Signature { convention: Convention::Bytecode, args, ret: Type::Void };
@@ -284,12 +277,17 @@ impl<O: Operands> Linker<'_, O> {
         }
     }
 
-    /// What a call goes to, and the node for its call cell if that is computed.
-    fn target(&mut self, callee: InvokeTarget) -> (CallTarget, Option<Node>) {
-        match callee {
+    /// Sets the operands of a call's node to those in front of the arguments: the call cell, if it is computed, and the context. Returns
+    /// what the call goes to.
+    fn start_inputs(&mut self, callee: InvokeTarget, context: Node) -> CallTarget {
+        let (target, cell) = match callee {
             InvokeTarget::Known(cell) => (CallTarget::Direct(cell), None),
             callee => (CallTarget::Indirect, Some(self.cell(callee))),
-        }
+        };
+        self.scratch.inputs.clear();
+        self.scratch.inputs.extend(cell);
+        self.scratch.inputs.push(context);
+        target
     }
 
     /// The address of a function's call cell.
