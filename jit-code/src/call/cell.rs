@@ -218,7 +218,8 @@ impl CallCell {
     /// `(cu)`.
     pub fn call_entry(&self, arguments: u32, unit: *const ()) -> CallEntry {
         let in_registers = self.stubs().register_arguments as u32;
-        CallEntry { arguments, in_registers, unit: unit.addr() as u64 }
+        let cell = core::ptr::from_ref(self).addr() as u64;
+        CallEntry { cell, arguments, in_registers, unit: unit.addr() as u64 }
     }
 
     /// The address of the callback that resumes a function.

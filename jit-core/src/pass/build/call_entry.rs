@@ -7,10 +7,11 @@
 
 use super::cursor::Cursor;
 use super::values::ValueOperands;
-use super::{SLOT_BYTES, WORD};
+use super::{FunctionSource, SLOT_BYTES, WORD};
 use crate::ir::index::Node;
 use crate::ir::status::Left;
 use crate::vocab::Op;
+use core::ops::Range;
 
 /// The bits that turn the word of an exit into that of [`Left::MovedOn`].
 pub(super) const MOVED_ON: u64 = Left::MovedOn.word(0) & !Left::Exited.word(0);
@@ -26,6 +27,8 @@ const _: () = {
 /// The call entry of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct CallEntry {
+    /// The address of the function's call cell.
+    pub cell: u64,
     /// The number of arguments.
     pub arguments: u32,
     /// How many of them the machine's convention passes in registers; at most as many as [`Op::ARGUMENTS`].
@@ -35,24 +38,42 @@ pub struct CallEntry {
 }
 
 impl ValueOperands<'_> {
-    /// Sets the registers that are live at the start to the arguments. Those whose argument is missing get the value for that, and
-    /// all others zero.
+    /// Sets the registers that are live at the start to the arguments of the call.
     pub(super) fn take_arguments(&mut self, cursor: &mut Cursor<'_>, call_entry: CallEntry) {
-        let at = self.source.entry as usize;
-        debug_assert_eq!(at, 0, "a call starts at the start");
-        let most = self.source.most_arguments();
-        for register in 0..self.source.slots {
-            if !self.scratch.liveness.is_needed(register, at) {
+        debug_assert_eq!(self.source.entry, 0, "a call starts at the start");
+        self.set_registers(cursor, (0..self.source.slots, 0), self.source, |cursor, number| {
+            (number < call_entry.arguments).then(|| argument(cursor, number, call_entry.in_registers))
+        });
+    }
+
+    /// Ends the block with a jump to the function's start, as a call of itself in its own place with these arguments.
+    pub(super) fn start_again(&mut self, cursor: &mut Cursor<'_>, args: &[Node]) {
+        self.set_registers(cursor, (0..self.source.slots, 0), self.source, |_, number| {
+            args.get(number as usize).copied()
+        });
+        self.jump_into(cursor, cursor.at as usize + 1, 0);
+    }
+
+    /// Sets those of a function's registers that are live at its start, which has this place, to the bits of its arguments. Those whose
+    /// argument is missing get the value for that, and all others zero.
+    pub(super) fn set_registers(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        (registers, start): (Range<u32>, usize),
+        function: &FunctionSource<'_>,
+        mut argument: impl FnMut(&mut Cursor<'_>, u32) -> Option<Node>,
+    ) {
+        let most = function.most_arguments();
+        for register in registers.clone() {
+            if !self.scratch.liveness.is_needed(register, start) {
                 continue;
             }
             let home = self.scratch.registers.home(register);
-            let value = match register < call_entry.arguments.min(most) {
-                true => {
-                    let argument = argument(cursor, register, call_entry.in_registers);
-                    cursor.bits_as(argument, home)
-                }
-                false if register < most => cursor.constant(home, home.truncate(self.source.missing)),
-                false => cursor.constant(home, 0),
+            let number = register - registers.start;
+            let value = match (number < most).then(|| argument(cursor, number)) {
+                Some(Some(bits)) => cursor.bits_as(bits, home),
+                Some(None) => cursor.constant(home, home.truncate(function.missing)),
+                None => cursor.constant(home, 0),
             };
             self.scratch.registers.write(register, value);
         }

@@ -5,9 +5,10 @@
 //! the answer follows from the template alone. Behind a tail call its caller has nothing to do at all: the callee takes the caller's place,
 //! if that is inlined itself.
 
-use super::FunctionSource;
-use crate::ir::bytecode::{OpcodeInfo, OperandKind};
+use super::{FunctionSource, Linkage};
+use crate::ir::bytecode::{OpcodeInfo, OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
+use crate::ir::sites::COUNT_OFFSET;
 use crate::ir::template::{Arguments, BlockRef, Ref, Step, Template};
 use crate::vocab::{Op, Type};
 
@@ -137,6 +138,59 @@ pub(super) enum CalleeAt {
     Constant(u8, Type),
     /// An address in a site.
     Site { operand: u8, offset: u32, learns_slowly: bool },
+}
+
+impl CallSite {
+    /// How many arguments the call has, if its bytecode, which has these operands, says that.
+    pub(super) fn given(&self, raws: &[Raw]) -> Option<usize> {
+        match self.args {
+            Arguments::Values(values) => Some(values.len()),
+            Arguments::Run(operand) => Some(run_of(raws[operand as usize]).len()),
+            Arguments::Spread(_) => None,
+        }
+    }
+}
+
+impl CalleeAt {
+    /// The address of the callee's call cell, if it is known.
+    pub(super) fn cell(
+        self,
+        source: &FunctionSource<'_>,
+        functions: &Linkage<'_>,
+        raws: &[Raw],
+        lacks_slow_path: bool,
+    ) -> Option<u64> {
+        match self {
+            CalleeAt::Constant(operand, Type::I64) => Some(raws[operand as usize]),
+            CalleeAt::Constant(operand, ty) => {
+                functions.cells.get(ty.truncate(raws[operand as usize]) as usize).copied()
+            }
+            CalleeAt::Site { operand, offset, learns_slowly } => {
+                let site = raws[operand as usize];
+                let sites = source.sites?;
+                let is_known = learns_slowly && lacks_slow_path || sites.is_full(site);
+                if !is_known {
+                    return None;
+                }
+                // SAFETY: templates read nothing else of sites.
+                unsafe { sites.read(site + offset as u64, Type::I64.bytes()) }
+            }
+        }
+    }
+
+    /// Whether the call is for the cases of a site that has none, and gets none but on a slow path that is left out.
+    pub(super) fn has_no_case(
+        self,
+        source: &FunctionSource<'_>,
+        raws: &[Raw],
+        lacks_slow_path: bool,
+    ) -> bool {
+        let CalleeAt::Site { operand, learns_slowly: true, .. } = self else { return false };
+        let count = raws[operand as usize] + COUNT_OFFSET as u64;
+        // SAFETY: the site begins so far before the number of its cases.
+        let count = source.sites.and_then(|sites| unsafe { sites.read(count, Type::I32.bytes()) });
+        lacks_slow_path && count == Some(0)
+    }
 }
 
 /// What stands in a template where control comes without its slow path, and where it comes only by that.

@@ -64,7 +64,7 @@ impl Decoded {
         self.operands[self.bytecodes[at as usize].1 as usize + operand as usize]
     }
 
-    /// The jump targets of a bytecode.
+    /// The jump targets of a bytecode: its labels, and the function's start if it calls itself there in its own place.
     #[inline]
     pub(super) fn targets<'a>(
         &'a self,
@@ -73,14 +73,15 @@ impl Decoded {
     ) -> impl Iterator<Item = usize> + use<'a> {
         let infos = source.opcodes[self.opcode(at)].operands;
         let labels = self.plan.labels(source);
-        core::iter::zip(infos, self.operands(at)).flat_map(move |(info, &raw)| {
+        let labels = core::iter::zip(infos, self.operands(at)).flat_map(move |(info, &raw)| {
             let (one, many) = match info.kind {
                 OperandKind::Label => (Some(raw as usize), 0..0),
                 OperandKind::Labels => (None, run_of(raw)),
                 _ => (None, 0..0),
             };
             one.into_iter().chain(labels[many].iter().map(|&to| to as usize))
-        })
+        });
+        labels.chain(self.plan.repeats(at).then_some(0))
     }
 }
 

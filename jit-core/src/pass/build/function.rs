@@ -38,6 +38,9 @@ pub(super) fn scan(
     for at in 0..n_code {
         scan_bytecode(scratch, source, graph, at);
     }
+    if let Some(last) = scratch.code.plan.last_repeat() {
+        scratch.last_jump[0] = scratch.last_jump[0].max(last);
+    }
     lead_inlined(scratch, graph);
     let FunctionScratch { registers, flushes, .. } = &mut *scratch;
     registers.settle(if source.call_entry.is_some() { 0 } else { source.slots });
@@ -151,7 +154,7 @@ impl Linker<'_, ValueOperands<'_>> {
                 self.link_bytecode();
             }
             let FunctionScratch { liveness, code, .. } = &*self.operands.scratch;
-            if liveness.may_jump(code.opcode(at)) {
+            if liveness.may_jump(code.opcode(at)) || code.plan.repeats(at) {
                 self.operands.seal_loops(&mut self.cursor);
             }
         }

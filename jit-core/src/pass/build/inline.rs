@@ -11,14 +11,12 @@
 //! the place of its caller, which must be inlined itself: it returns to where that was called. What a callee needs for its own calls is
 //! known when the functions that these call have been tried: if it is too much, it is taken out again.
 
-use super::calls::{CallSite, CalleeAt, FrameNeed, TemplateCalls};
+use super::calls::{CallSite, FrameNeed, TemplateCalls};
 use super::decode::name_stack_slots;
 use super::invoke::MAX_ARGUMENTS;
-use super::{FunctionSource, Linkage};
+use super::{CallEntry, FunctionSource};
 use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 use crate::ir::inlining::{InlinedFrame, Inlining};
-use crate::ir::sites::COUNT_OFFSET;
-use crate::ir::template::Arguments;
 use crate::verify::Shape;
 use crate::vocab::Type;
 use core::fmt;
@@ -65,7 +63,7 @@ pub fn callees(source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> Ve
             calls
                 .sites
                 .iter()
-                .filter_map(|site| cell_of(source, &source.functions, site.callee, &raws, lacks_slow_path)),
+                .filter_map(|site| site.callee.cell(source, &source.functions, &raws, lacks_slow_path)),
         );
     }
     cells.sort_unstable();
@@ -111,6 +109,8 @@ pub(super) struct InlinePlan {
     first_call: Vec<u32>,
     /// The targets of `Labels` operands of all frames, as places.
     labels: Vec<u32>,
+    /// The places at which the function calls itself in its own place, in order: see [`repeats`](InlinePlan::repeats).
+    repeats: Vec<u32>,
     /// How many registers there are in all.
     slots: u32,
     /// How many places belong to inlined calls.
@@ -140,8 +140,15 @@ impl InlinePlan {
         self.clear();
         self.slots = source.slots;
         if source.callees.is_empty() || !is_allowed {
-            return self.decide_alone(source);
+            self.decide_alone(source);
+        } else {
+            self.decide_with_callees(source);
         }
+        self.find_repeats(source);
+    }
+
+    /// Decides what is inlined in a function that may call others.
+    fn decide_with_callees(&mut self, source: &FunctionSource<'_>) {
         let own = InlinedFrame {
             function: u32::MAX,
             cell: 0,
@@ -189,7 +196,39 @@ impl InlinePlan {
         self.lacks_slow_path.clear();
         self.first_call.clear();
         self.labels.clear();
+        self.repeats.clear();
         self.n_inlined = 0;
+    }
+
+    /// Finds the tail calls by which a function that others call starts again, with as many arguments.
+    fn find_repeats(&mut self, source: &FunctionSource<'_>) {
+        let Some(CallEntry { cell, arguments, .. }) = source.call_entry else { return };
+        for at in 0..source.code.len() {
+            if source.depths.get(at) == Some(&Shape::UNREACHED) {
+                continue;
+            }
+            let place = self.place_of(at);
+            let (opcode, raws) = source.code.get(at);
+            let lacks_slow_path = self.lacks_slow_path(place).unwrap_or(false);
+            let is_own = |site: &CallSite| {
+                let callee = site.callee.cell(source, &source.functions, &raws, lacks_slow_path);
+                site.is_tail && site.given(&raws) == Some(arguments as usize) && callee == Some(cell)
+            };
+            if self.templates.of(source, opcode).sites.iter().any(is_own) {
+                self.repeats.push(place as u32);
+            }
+        }
+    }
+
+    /// Whether the function starts again behind this place, on one way: a tail call of itself is a jump to its first bytecode.
+    #[inline]
+    pub(super) fn repeats(&self, place: usize) -> bool {
+        self.repeats.binary_search(&(place as u32)).is_ok()
+    }
+
+    /// The last place at which it does.
+    pub(super) fn last_repeat(&self) -> Option<u32> {
+        self.repeats.last().copied()
     }
 
     /// Adds a frame, the places of its bytecodes, and what is inlined in it. Returns whether that is possible.
@@ -238,7 +277,7 @@ impl InlinePlan {
         let is_left_out = |step| {
             let is_it = |site: &&CallSite| site.step == step;
             let site = calls.sites.iter().find(is_it);
-            site.is_some_and(|site| has_no_case(owner, site.callee, &raws, lacks_slow_path))
+            site.is_some_and(|site| site.callee.has_no_case(owner, &raws, lacks_slow_path))
         };
         let need = calls
             .needs_frame(lacks_slow_path, |step| self.call_of(place, step).is_some() || is_left_out(step));
@@ -346,14 +385,10 @@ impl InlinePlan {
     ) -> Option<usize> {
         let (frame, _) = self.inlining.places[place];
         let lacks_slow_path = self.lacks_slow_path[place];
-        let cell = cell_of(owner, &source.functions, site.callee, raws, lacks_slow_path)?;
+        let cell = site.callee.cell(owner, &source.functions, raws, lacks_slow_path)?;
         let number = source.callees.iter().position(|callee| callee.cell == cell)?;
         let callee = &source.callees[number].source;
-        let given = match site.args {
-            Arguments::Values(values) => values.len(),
-            Arguments::Run(operand) => run_of(raws[operand as usize]).len(),
-            Arguments::Spread(_) => return None,
-        };
+        let given = site.given(raws)?;
         if depth >= self.refused_at[number] || self.makers(frame).any(|maker| maker == number) {
             return None;
         }
@@ -549,39 +584,4 @@ fn can_be_inlined(source: &FunctionSource<'_>, templates: &mut TemplateCalls) ->
 /// Whether the slow path of a bytecode is left out now.
 pub(super) fn lacks_slow_path(source: &FunctionSource<'_>, at: usize) -> bool {
     source.slow_paths.is_some_and(|slow_paths| !slow_paths.have_run(at as u32))
-}
-
-/// Whether a call is for the cases of a site that has none, and gets none but on a slow path that is left out.
-fn has_no_case(source: &FunctionSource<'_>, callee: CalleeAt, raws: &[Raw], lacks_slow_path: bool) -> bool {
-    let CalleeAt::Site { operand, learns_slowly: true, .. } = callee else { return false };
-    let count = raws[operand as usize] + COUNT_OFFSET as u64;
-    // SAFETY: the site begins so far before the number of its cases.
-    let count = source.sites.and_then(|sites| unsafe { sites.read(count, Type::I32.bytes()) });
-    lacks_slow_path && count == Some(0)
-}
-
-/// The address of a callee's call cell, if it is known.
-fn cell_of(
-    source: &FunctionSource<'_>,
-    functions: &Linkage<'_>,
-    callee: CalleeAt,
-    raws: &[Raw],
-    lacks_slow_path: bool,
-) -> Option<u64> {
-    match callee {
-        CalleeAt::Constant(operand, Type::I64) => Some(raws[operand as usize]),
-        CalleeAt::Constant(operand, ty) => {
-            functions.cells.get(ty.truncate(raws[operand as usize]) as usize).copied()
-        }
-        CalleeAt::Site { operand, offset, learns_slowly } => {
-            let site = raws[operand as usize];
-            let sites = source.sites?;
-            let is_known = learns_slowly && lacks_slow_path || sites.is_full(site);
-            if !is_known {
-                return None;
-            }
-            // SAFETY: templates read nothing else of sites.
-            unsafe { sites.read(site + offset as u64, Type::I64.bytes()) }
-        }
-    }
 }

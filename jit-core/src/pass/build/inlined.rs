@@ -4,10 +4,10 @@
 //! or on which the caller's register has the result. An exit takes all registers of inlined functions along that are live, and those of the
 //! callers around: it does not count on the slots of those frames that are shown.
 
+use super::FunctionScratch;
 use super::cursor::Cursor;
 use super::show::{ShowNodes, ShownFrames};
 use super::values::{Needs, ValueOperands};
-use super::{FunctionScratch, KnownCallee};
 use crate::ir::frames::{ShowPlan, ShownFrame};
 use crate::ir::index::Node;
 use crate::ir::inlining::InlinedFrame;
@@ -25,21 +25,9 @@ impl ValueOperands<'_> {
     pub(super) fn give_arguments(&mut self, cursor: &mut Cursor<'_>, call: u32, args: &[Node]) {
         let plan = &self.scratch.code.plan;
         let (to, registers) = (plan.first(call), plan.registers(call));
-        let KnownCallee { source: callee, .. } = *plan.callee(self.source, call);
-        let most = callee.most_arguments();
-        for register in registers.clone() {
-            if !self.scratch.liveness.is_needed(register, to) {
-                continue;
-            }
-            let home = self.scratch.registers.home(register);
-            let number = register - registers.start;
-            let value = match args.get(number as usize) {
-                Some(&bits) if number < most => cursor.bits_as(bits, home),
-                None if number < most => cursor.constant(home, home.truncate(callee.missing)),
-                _ => cursor.constant(home, 0),
-            };
-            self.scratch.registers.write(register, value);
-        }
+        let source = self.source;
+        let callee = &plan.callee(source, call).source;
+        self.set_registers(cursor, (registers, to), callee, |_, number| args.get(number as usize).copied());
         self.may_be_unreached = true;
         self.jump_into(cursor, to, to);
     }
@@ -102,7 +90,7 @@ impl ValueOperands<'_> {
     }
 
     /// Jumps to a bytecode of another frame; all before `first` are outside of the loops that this enters.
-    fn jump_into(&mut self, cursor: &mut Cursor<'_>, first: usize, to: usize) {
+    pub(super) fn jump_into(&mut self, cursor: &mut Cursor<'_>, first: usize, to: usize) {
         self.prepare_loop(cursor, first, to);
         let leader = self.scratch.leaders[to];
         self.jump(cursor, leader, Needs::At(to));

@@ -185,6 +185,13 @@ impl<O: Operands> Linker<'_, O> {
     /// Ends the function with a tail call: another function replaces it, and returns its result.
     pub(super) fn tail(&mut self, function: Ref, args: Arguments) {
         let (context, callee, args) = self.prepare_invoke(function, args);
+        if let InvokeTarget::Known(cell) = callee
+            && self.operands.repeats(&self.cursor, cell, args.len::<O>())
+        {
+            self.scratch.inputs.clear();
+            self.each_argument(&args, |linker, _, bits| linker.scratch.inputs.push(bits));
+            return self.operands.repeat(&mut self.cursor, &self.scratch.inputs);
+        }
         let in_registers = !matches!(args, InvokeArguments::InMemory(_))
             && self.operands.tail_arguments().is_some_and(|most| args.len::<O>() <= most);
         if in_registers {

@@ -85,6 +85,15 @@ pub(super) trait Operands {
         None
     }
 
+    /// Whether a tail call of the function with this call cell, with so many arguments, is a jump to the start of the code at hand.
+    fn repeats(&self, _: &Cursor<'_>, _cell: u64, _arguments: usize) -> bool {
+        false
+    }
+    /// Ends the block with that jump.
+    fn repeat(&mut self, _: &mut Cursor<'_>, _: &[Node]) {
+        unreachable!("only whole functions start again")
+    }
+
     /// The address of the bytecode.
     fn here(&mut self, cursor: &mut Cursor<'_>) -> Node;
     /// The address of the byte that says whether the bytecode's slow path has run. `None` if nobody asks for it any more.

@@ -404,6 +404,10 @@ impl Liveness {
             reads.unite_but(&self.stored, &kills);
             writes.unite(&self.used);
         }
+        if code.plan.repeats(at) {
+            // The arguments, and whatever a call sets the other registers to.
+            writes.unite(&self.used);
+        }
         if !access.has_runs {
             for operand in bits(access.reads) {
                 reads.insert_but(raws[operand] as usize, &kills);

@@ -4,7 +4,7 @@
 //! carried along each edge, and stores of registers whose slots may be read. Holds afterwards: wherever a slot may be read,
 //! it has the register's value.
 
-use super::call_entry::MISSED;
+use super::call_entry::{CallEntry, MISSED};
 use super::cursor::{Cursor, Inputs};
 use super::inline::lacks_slow_path;
 use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
@@ -195,6 +195,15 @@ impl Operands for ValueOperands<'_> {
 
     fn tail_arguments(&self) -> Option<usize> {
         self.source.call_entry.map(|call_entry| call_entry.in_registers as usize)
+    }
+
+    fn repeats(&self, cursor: &Cursor<'_>, cell: u64, arguments: usize) -> bool {
+        let is_own = |entry: CallEntry| entry.cell == cell && entry.arguments as usize == arguments;
+        self.source.call_entry.is_some_and(is_own) && self.scratch.code.plan.repeats(cursor.at as usize)
+    }
+
+    fn repeat(&mut self, cursor: &mut Cursor<'_>, args: &[Node]) {
+        self.start_again(cursor, args);
     }
 
     fn here(&mut self, cursor: &mut Cursor<'_>) -> Node {
