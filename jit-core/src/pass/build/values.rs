@@ -31,8 +31,6 @@ pub(super) struct ValueOperands<'a> {
     pub(super) is_exposed: bool,
     /// Whether the current template has exposed, for writing, the slots of the runs that are its operands.
     pub(super) has_window: bool,
-    /// Whether the current template has read a site, in the snapshot.
-    has_site: bool,
     /// Whether the slow path of the current template is left out, once that was asked: it may run meanwhile, for the first time.
     lacks_slow_path: Option<bool>,
     /// Whether some blocks may be unreachable.
@@ -104,7 +102,6 @@ impl Operands for ValueOperands<'_> {
         let known = sites.filter(|_| is_known).and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
         match known {
             Some(bits) => {
-                self.has_site = true;
                 cursor.constant(ty, bits)
             }
             None => {
@@ -231,9 +228,6 @@ impl Operands for ValueOperands<'_> {
             self.may_be_unreached = true;
             return Some(holds);
         }
-        if !self.has_site {
-            return None;
-        }
         let holds = cursor.known_flag(flag)?;
         self.may_be_unreached = true;
         Some(holds)
@@ -352,7 +346,7 @@ impl<'a> ValueOperands<'a> {
     ) -> ValueOperands<'a> {
         let next = Block::NONE;
         let (is_exposed, has_window) = (false, false);
-        let (has_site, may_be_unreached) = (false, false);
+        let may_be_unreached = false;
         let lacks_slow_path = None;
         ValueOperands {
             source,
@@ -360,7 +354,6 @@ impl<'a> ValueOperands<'a> {
             chaos,
             is_exposed,
             has_window,
-            has_site,
             lacks_slow_path,
             may_be_unreached,
             next,
@@ -369,7 +362,7 @@ impl<'a> ValueOperands<'a> {
 
     /// Prepares for the template of the next bytecode.
     pub(super) fn start_bytecode(&mut self) {
-        (self.is_exposed, self.has_window, self.has_site) = (false, false, false);
+        (self.is_exposed, self.has_window) = (false, false);
         self.lacks_slow_path = None;
     }
 
