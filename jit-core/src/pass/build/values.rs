@@ -101,9 +101,7 @@ impl Operands for ValueOperands<'_> {
         // SAFETY: templates read nothing else of sites.
         let known = sites.filter(|_| is_known).and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
         match known {
-            Some(bits) => {
-                cursor.constant(ty, bits)
-            }
+            Some(bits) => cursor.constant(ty, bits),
             None => {
                 let address = cursor.constant(Type::I64, address);
                 cursor.load(ty, address)

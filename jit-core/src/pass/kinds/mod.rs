@@ -12,6 +12,8 @@
 //! exit in front of a loop, the checks are made there instead ([`guards`]), and whether its counters start with whole numbers
 //! ([`starts`]).
 //!
+//! A check that fails in front of the same check, with nothing between, leads to where that fails ([`skip`]).
+//!
 //! A check that fails soon before another one of the same value does may be that one at once ([`stronger`]).
 //!
 //! Only what may be affected by a change is visited again: the blocks that check or pass on a value of which less is known. Cost:
@@ -22,6 +24,7 @@ mod facts;
 mod floats;
 mod guards;
 mod lower;
+mod skip;
 mod starts;
 mod stronger;
 
@@ -70,6 +73,7 @@ pub fn kinds<'a>(scratch: &'a mut Scratch, graph: &mut Graph) -> &'a [KindMask] 
     if graph.kinds.is_empty() {
         return &scratch.masks;
     }
+    skip::skip_checks(graph, &mut scratch.steps);
     scratch.flow.find(graph);
     scratch.strengthen(graph);
     scratch.guards.gather(graph, &scratch.flow, &mut scratch.steps);
