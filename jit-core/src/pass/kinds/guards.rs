@@ -243,8 +243,11 @@ pub(super) fn guard_of(graph: &Graph, flow: &FlowGraph, number: usize) -> Option
 }
 
 /// Whether a value is known where a block ends, and so in front of the loop that it guards. Between a guard and its loop there may be
-/// loads.
+/// loads. The function's arguments are known everywhere.
 pub(super) fn is_known_at(graph: &Graph, flow: &FlowGraph, guard: Block, value: Node) -> bool {
+    if graph.floats(value) && graph.inputs(value).is_empty() {
+        return true;
+    }
     let block = graph.node(value).block;
     block.is_some() && {
         let rank = flow.rank[block.at()];
