@@ -175,3 +175,22 @@ fn random_functions_that_repeat_find_the_same_in_every_tier() {
     }
     assert!(repeats > 10_000, "{repeats} times a function started again");
 }
+
+#[test]
+fn registers_that_only_the_call_itself_changes() {
+    let code = vec![
+        Op::JumpUnless { a: r(0), to: Label(5) },
+        Op::Set { dst: r(2), k: Imm(-1) },
+        Op::Add { dst: r(2), a: r(0), b: r(2) },
+        Op::Add { dst: r(3), a: r(1), b: r(0) },
+        Op::Tail2 { f: Imm(0), a: r(2), b: r(3) },
+        Op::Return { a: r(1) },
+    ];
+    for (name, engine) in engines() {
+        let function = engine.define("", code.clone(), 4).expect("it is right");
+        for n in 0..30 {
+            let found: i64 = engine.call(function, &mut (), (n, 7i64)).expect("it ends");
+            assert_eq!(found, 7 + n * (n + 1) / 2, "{name}");
+        }
+    }
+}
