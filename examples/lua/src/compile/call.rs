@@ -1,5 +1,6 @@
 //! Calls, and expressions with several values.
 
+use super::condition::LATER;
 use super::{Builder, NameKind};
 use crate::run::bytecode::Op;
 use crate::syntax::ast::{Expr, Line, Name, Suffix, SuffixKind};
@@ -28,6 +29,14 @@ pub(super) enum More {
     Results,
     /// The values of `...`.
     Varargs,
+}
+
+/// A call of the function in the first of some registers, with the arguments behind it.
+fn as_they_are(call: Regs) -> Given {
+    match call.count - 1 {
+        0..=3 => Given::Few((call.first + 1..call.first + call.count).collect()),
+        _ => Given::Many { call, more: More::Nothing },
+    }
 }
 
 impl Builder<'_> {
@@ -80,7 +89,22 @@ impl Builder<'_> {
         Given::Few(registers)
     }
 
+    /// Makes a call. If the last argument is a call, it has given one result nearly always: the call is one of so many arguments then.
     fn call_given(&mut self, dst: u32, callee: &Named, given: &Given) {
+        match given {
+            Given::Many { call, more: More::Results } => {
+                let otherwise = self.emit(Op::IfOneResult { otherwise: LATER });
+                self.call_as_given(dst, callee, &as_they_are(*call));
+                let end = self.jump_later();
+                self.land([otherwise]);
+                self.call_as_given(dst, callee, given);
+                self.land([end]);
+            }
+            _ => self.call_as_given(dst, callee, given),
+        }
+    }
+
+    fn call_as_given(&mut self, dst: u32, callee: &Named, given: &Given) {
         let (dst, function, cache) = (dst.into(), callee.0.into(), Site::new());
         let op = match given {
             Given::Many { call, more: More::Nothing } => {
@@ -155,24 +179,34 @@ impl Builder<'_> {
                 _ => unreachable!("it is a call"),
             };
             let given = builder.put_arguments(callee, object, arguments);
-            let (dst, function, pack) = (builder.take(1), callee.into(), builder.pack().into());
-            let cache = Site::new();
             builder.line = last.line;
-            builder.emit(match &given {
-                Given::Many { call, more: More::Nothing } => Op::TailCall { call: *call },
-                Given::Many { call, more: More::Results } => Op::TailCallWithResults { call: *call },
-                Given::Many { call, more: More::Varargs } => Op::TailCallWithVarargs { call: *call, pack },
-                Given::Few(few) => match few[..] {
-                    [] => Op::TailCall0 { function, cache },
-                    [a] => Op::TailCall1 { function, a: a.into(), cache },
-                    [a, b] => Op::TailCall2 { function, a: a.into(), b: b.into(), cache },
-                    [a, b, c] => Op::TailCall3 { function, a: a.into(), b: b.into(), c: c.into(), cache },
-                    _ => unreachable!("there are at most three"),
-                },
-            });
-            // It is no closure.
-            builder.call_given(dst, &(callee, name), &given);
-            builder.emit(Op::ReturnGiven { a: dst.into() });
+            if let Given::Many { call, more: More::Results } = given {
+                let otherwise = builder.emit(Op::IfOneResult { otherwise: LATER });
+                builder.end_with(&(callee, name.clone()), &as_they_are(call));
+                builder.land([otherwise]);
+            }
+            builder.end_with(&(callee, name), &given);
         });
+    }
+
+    /// Ends the function with a call.
+    fn end_with(&mut self, callee: &Named, given: &Given) {
+        let (function, pack, cache) = (callee.0.into(), self.pack().into(), Site::new());
+        self.emit(match given {
+            Given::Many { call, more: More::Nothing } => Op::TailCall { call: *call },
+            Given::Many { call, more: More::Results } => Op::TailCallWithResults { call: *call },
+            Given::Many { call, more: More::Varargs } => Op::TailCallWithVarargs { call: *call, pack },
+            Given::Few(few) => match few[..] {
+                [] => Op::TailCall0 { function, cache },
+                [a] => Op::TailCall1 { function, a: a.into(), cache },
+                [a, b] => Op::TailCall2 { function, a: a.into(), b: b.into(), cache },
+                [a, b, c] => Op::TailCall3 { function, a: a.into(), b: b.into(), c: c.into(), cache },
+                _ => unreachable!("there are at most three"),
+            },
+        });
+        // It is no closure.
+        let dst = self.take(1);
+        self.call_as_given(dst, callee, given);
+        self.emit(Op::ReturnGiven { a: dst.into() });
     }
 }

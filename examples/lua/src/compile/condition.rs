@@ -11,7 +11,7 @@ use crate::syntax::ast::{BinaryOp, Expr, Line, Operation, UnaryOp};
 use azulejo::{Imm, Label};
 
 /// A target that is set later.
-const LATER: Label = Label(u32::MAX);
+pub(super) const LATER: Label = Label(u32::MAX);
 
 /// A comparison of which the result decides a jump.
 #[derive(Clone, Copy)]

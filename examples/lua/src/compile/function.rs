@@ -278,7 +278,8 @@ fn set_target(op: &mut Op, target: Label) {
         | Op::ForPrepare { end: to, .. }
         | Op::ForEachPair { end: to, .. }
         | Op::ForEachIndex { to, .. }
-        | Op::ForEach { to, .. } => *to = target,
+        | Op::ForEach { to, .. }
+        | Op::IfOneResult { otherwise: to } => *to = target,
         other => unreachable!("{other:?} is no jump"),
     }
 }

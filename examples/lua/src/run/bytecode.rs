@@ -435,6 +435,10 @@ pub(crate) enum Op {
         call: Regs,
         cache: Site<CallCase, 1>,
     },
+    /// Goes on at the next bytecode if the last call has given one result. Then a call with all its results has as many arguments as registers.
+    IfOneResult {
+        otherwise: Label,
+    },
     /// As `Call`, with all results of the last call behind the other arguments.
     CallWithResults {
         dst: Out<u64>,
