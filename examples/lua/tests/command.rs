@@ -153,6 +153,12 @@ fn statistics_say_what_the_compilers_and_the_collector_did() {
     assert!(count("collector", 0) > 10 && count("collector", 2) > 1, "{said}");
     assert!(count("heap", 0) > 10_000 && count("heap", 0) <= count("heap", 4), "{said}");
     assert!(said.contains("functions  "), "{said}");
+    assert!(said.contains("\nbeside it, optimizing "), "{said}");
+    let output =
+        self::command("garbage.lua", script).args(["--foreground", "--stats", "garbage.lua"]).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success());
+    assert!(!text(&output.stderr).contains("beside it"), "{}", text(&output.stderr));
 }
 
 /// Runs a script with a profile; gives what was said, and the folded stacks.

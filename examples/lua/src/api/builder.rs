@@ -47,6 +47,22 @@ impl LuaBuilder {
         self
     }
 
+    /// Sets whether the optimizer works on a thread of its own, while the program goes on. By default it works in between, and the
+    /// program has no thread but those that call it. It starts when the first function is hot, and ends with the program.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaError};
+    ///
+    /// let lua = Lua::builder().background(true).build();
+    /// let sum: i64 = lua.load("local sum = 0 for i = 1, 100000 do sum = sum + i end return sum").eval()?;
+    /// assert_eq!(sum, 5_000_050_000);
+    /// # Ok::<(), LuaError>(())
+    /// ```
+    pub fn background(mut self, background: bool) -> LuaBuilder {
+        self.settings.background = background;
+        self
+    }
+
     /// Makes the program.
     pub fn build(self) -> Lua {
         Lua::with_settings(&self.settings, if self.has_all_libraries { Vm::open } else { Vm::open_safe })

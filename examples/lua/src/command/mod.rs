@@ -39,6 +39,7 @@ pub fn run(options: &Options) -> ExitCode {
         backtraces: options.is_interruptible,
         times: options.has_stats,
         samples: options.has_profile,
+        background: options.is_beside(),
     };
     let lua = Lua::with_settings(&settings, Vm::open);
     let interrupts = match options.is_interruptible {
@@ -73,7 +74,7 @@ impl Session<'_> {
         drop(sampler);
         let _ = self.vm.out.flush();
         if options.has_stats {
-            eprintln!("{}", statistics::statistics(self.vm, start.elapsed()));
+            eprintln!("{}", statistics::statistics(self.vm, start.elapsed(), options.is_beside()));
         }
         let is_right = is_right & self.show_profile(options);
         let shown = options.explored.iter().map(|wanted| explore::explore(self.vm, wanted));

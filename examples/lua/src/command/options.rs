@@ -13,6 +13,7 @@ usage: azulejo-lua [options] [script [args]]
   -i               read and run lines after the script
   -v               say which version this is
   --tier T         interpreter-in-rust, interpreter, baseline, optimizer, or climbing (the default)
+  --foreground     optimize in between, and not on another thread
   --stats          say at the end where time went, what was compiled, and what the collector did
   --profile[=FILE] say at the end where time went in the script; write folded stacks, for flame graphs, to FILE
   --explore NAME   write NAME.html, which shows how the function NAME, or that at CHUNK:LINE, is compiled;
@@ -35,6 +36,8 @@ pub struct Options {
     pub(super) first: Vec<First>,
     pub(super) is_interactive: bool,
     pub(super) says_version: bool,
+    /// Whether the optimizer works in between, where functions climb.
+    pub(super) is_in_foreground: bool,
     pub(super) has_stats: bool,
     pub(super) has_profile: bool,
     /// The functions that are to be shown.
@@ -74,6 +77,7 @@ impl Options {
                 "--" => break,
                 "-i" => (options.is_interactive, options.says_version) = (true, true),
                 "-v" => options.says_version = true,
+                "--foreground" => options.is_in_foreground = true,
                 "--stats" => options.has_stats = true,
                 "--profile" => options.has_profile = true,
                 "--explore" => {
@@ -117,6 +121,11 @@ impl Options {
             || std::io::stdout().is_terminal()
             || std::io::stderr().is_terminal();
         Ok(options)
+    }
+
+    /// Whether the optimizer works beside the program.
+    pub(super) fn is_beside(&self) -> bool {
+        self.tiers == Tiers::Climbing && !self.is_in_foreground
     }
 }
 

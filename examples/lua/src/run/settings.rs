@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) times: bool,
     /// Whether functions are compiled so that samples of them can be taken.
     pub(crate) samples: bool,
+    /// Whether the optimizer works on a thread of its own.
+    pub(crate) background: bool,
 }
 
 impl Settings {
@@ -34,7 +36,7 @@ impl Settings {
             Tiers::Interpreter => builder.only(Tier::Interpreter),
             Tiers::Baseline => builder.up_to(Tier::Baseline),
             Tiers::Optimizer => builder.thresholds(0, 20),
-            Tiers::Climbing => builder,
+            Tiers::Climbing => builder.background(self.background),
         };
         let builder = match self.fuel {
             Some(fuel) => builder.fuel(fuel),
