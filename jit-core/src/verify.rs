@@ -285,8 +285,8 @@ pub(crate) fn falls_through(template: &Template) -> bool {
 /// The operands that an opcode may jump to.
 fn jumps(template: &Template) -> impl Iterator<Item = u8> {
     template.steps.iter().flat_map(|step| {
-        let (one, many): (_, &[u8]) = match *step {
-            Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => (Some(operand), &[]),
+        let (one, many): (_, &[u8]) = match step {
+            Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => (Some(*operand), &[]),
             Step::Switch { operands, .. } => (None, operands),
             _ => (None, &[]),
         };

@@ -422,12 +422,12 @@ fn as_quick(hole: &Hole, stencil: &Stencil, operands: &[Operand]) -> [Option<Qui
 /// The operands from which an opcode's switch makes its table.
 pub(super) fn table(info: &OpcodeInfo, template: &Template, operands: &[Operand]) -> Option<Table> {
     template.steps.iter().find_map(|step| match step {
-        Step::Switch { operands: [run], .. } if info.operands[*run as usize].kind == OperandKind::Labels => {
-            Some(Table::Run(operands[*run as usize]))
-        }
-        Step::Switch { operands: labels, .. } => {
-            Some(Table::Operands(labels.iter().map(|label| operands[*label as usize]).collect()))
-        }
+        Step::Switch { operands: labels, .. } => match labels[..] {
+            [run] if info.operands[run as usize].kind == OperandKind::Labels => {
+                Some(Table::Run(operands[run as usize]))
+            }
+            _ => Some(Table::Operands(labels.iter().map(|label| operands[*label as usize]).collect())),
+        },
         _ => None,
     })
 }

@@ -12,6 +12,7 @@ pub mod index;
 pub mod inlining;
 pub mod interpreted;
 pub mod kinds;
+pub mod list;
 pub mod operand;
 pub mod quicken;
 pub mod ranges;

@@ -6,6 +6,7 @@
 
 use super::graph::Effect;
 use super::kinds::{self, ValueKind};
+use super::list::{Operands, Refs, Types};
 use super::regions;
 use crate::vocab::{Op, Sig, Type};
 
@@ -19,8 +20,8 @@ pub type BlockRef = u16;
 pub enum StepImm {
     /// A number that is known when the user's crate is compiled.
     Known(i64),
-    /// The address of a static.
-    Address(Address),
+    /// The address of a static, by its number among the template's [addresses](Template::addresses).
+    Address(u16),
     /// The value of an `Imm` operand of the bytecode, sign- or zero-extended by its own type.
     Operand(u8),
 }
@@ -68,6 +69,17 @@ pub enum Callee {
     Value(Ref),
 }
 
+/// What a template calls, and with what.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeCall {
+    /// The callee.
+    pub callee: Callee,
+    /// The arguments.
+    pub args: &'static [Ref],
+    /// The convention and types.
+    pub signature: Signature,
+}
+
 /// The expected value of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Likelihood {
@@ -103,7 +115,7 @@ pub enum Step {
         /// Its types.
         sig: Sig,
         /// Its operands.
-        inputs: &'static [Ref],
+        inputs: Refs,
         /// Its constant, if it has one (`StepImm::Known(0)` otherwise).
         imm: StepImm,
     },
@@ -133,12 +145,10 @@ pub enum Step {
     },
     /// A call. Yields a value if the callee has a result.
     Call {
-        /// The callee.
-        callee: Callee,
-        /// The arguments.
-        args: &'static [Ref],
-        /// The convention and types.
-        signature: Signature,
+        /// What is called, and with what, by its number among the template's [calls](Template::calls).
+        call: u16,
+        /// The result's type; `Void` for none.
+        ret: Type,
         /// Whether the callee may fail: it returns an [`Attempt`](crate::native::Attempt). If it fails, so does the function,
         /// unless it catches that.
         throws: bool,
@@ -219,7 +229,7 @@ pub enum Step {
         /// Its number.
         block: BlockRef,
         /// The types of its parameters.
-        params: &'static [Type],
+        params: Types,
         /// Whether the block must not be in the hot path.
         cold: bool,
     },
@@ -228,7 +238,7 @@ pub enum Step {
         /// The block.
         block: BlockRef,
         /// The values of its parameters.
-        args: &'static [Ref],
+        args: Refs,
     },
     /// Branches to one of two blocks, which have no parameters.
     Branch {
@@ -251,7 +261,7 @@ pub enum Step {
         /// The position, an unsigned `I64`.
         value: Ref,
         /// The label operands, or one `Labels` operand.
-        operands: &'static [u8],
+        operands: Operands,
     },
     /// Continues at the next bytecode.
     Next,
@@ -286,11 +296,11 @@ pub enum Step {
 #[derive(Clone, Copy, Debug)]
 pub enum Arguments {
     /// These values.
-    Values(&'static [Ref]),
+    Values(Refs),
     /// The registers of the run that this operand names.
     Run(u8),
     /// Words in memory: the address of the first, and how many there are.
-    Spread(&'static [Ref; 2]),
+    Spread([Ref; 2]),
 }
 
 /// The bytecode at which the interpreter resumes after an exit.
@@ -310,7 +320,7 @@ impl Step {
         let is_value = |ty: Type| (ty != Type::Void) as usize;
         match *self {
             Step::Node { sig, .. } => is_value(sig.ty),
-            Step::Call { signature, catches, .. } => is_value(signature.ret) + catches as usize,
+            Step::Call { ret, catches, .. } => is_value(ret) + catches as usize,
             Step::Invoke { ret, catches, .. } => is_value(ret) + catches as usize,
             Step::Block { params, .. } => params.len(),
             Step::Read { .. }
@@ -407,6 +417,10 @@ pub struct Template {
     pub steps: &'static [Step],
     /// The number of blocks, including block 0.
     pub blocks: u16,
+    /// The calls of Rust functions. What has addresses is apart from the steps: it changes where a process starts.
+    pub calls: &'static [NativeCall],
+    /// The addresses of statics.
+    pub addresses: &'static [Address],
     /// The variant for code whose accesses in `(within …)` may fault: it lacks the comparisons. `None` if there are no such
     /// accesses.
     pub guarded: Option<&'static Template>,
@@ -423,9 +437,19 @@ pub struct Template {
 }
 
 impl Template {
-    /// A template without variants, kinds and regions.
+    /// A template without calls, variants, kinds and regions.
     pub const fn plain(steps: &'static [Step], blocks: u16) -> Template {
-        Template { steps, blocks, guarded: None, compact: None, known: None, kinds: &[], regions: &[] }
+        Template {
+            steps,
+            blocks,
+            calls: &[],
+            addresses: &[],
+            guarded: None,
+            compact: None,
+            known: None,
+            kinds: &[],
+            regions: &[],
+        }
     }
 
     /// The variant for code in which cases of sites are not constants.

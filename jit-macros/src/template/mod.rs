@@ -306,6 +306,7 @@ impl Rows<'_> {
                 use ::azulejo::__private::core::ir::{
                     bytecode as __bytecode, graph as __graph, regions as __regions, sites as __sites,
                 };
+                use ::azulejo::__private::core::ir::list as __list;
                 use ::azulejo::__private::core::ir::template as __template;
                 use ::azulejo::__private::core::pass::build as __build;
                 use ::azulejo::__private::core::{native as __native, vocab as __vocab};

@@ -10,7 +10,14 @@ use azulejo_lang::template::steps::{
     Access, Code, FormulaTerm, Imm, SiteOffset, Step, StepArguments, StepCallee, Template, ValueKind,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
+
+/// What the steps of a template name by number.
+#[derive(Default)]
+struct Apart {
+    calls: Vec<TokenStream>,
+    addresses: Vec<TokenStream>,
+}
 
 /// The tokens of a template, including its variants. `kinds` is the item with the kinds, if there is one; `regions` are the names of the regions.
 pub(super) fn template(
@@ -19,7 +26,9 @@ pub(super) fn template(
     regions: &[String],
     kept: &Kept,
 ) -> TokenStream {
-    let steps = template.steps.iter().map(|one| step(one, kept));
+    let mut apart = Apart::default();
+    let steps: Vec<TokenStream> = template.steps.iter().map(|one| step(one, &mut apart, kept)).collect();
+    let Apart { calls, addresses } = apart;
     let variant = |variant: &Option<Box<Template>>| match variant {
         Some(variant) => {
             let variant = self::template(variant, kinds, regions, kept);
@@ -32,8 +41,8 @@ pub(super) fn template(
     let kinds = kinds.filter(|_| template.uses_kinds()).map_or_else(|| quote!(&[]), |kinds| quote!(#kinds));
     quote! {
         __template::Template {
-            steps: &[#(__template::Step::#steps),*], blocks: #blocks, guarded: #guarded,
-            compact: #compact, known: #known, kinds: #kinds, regions: &[#(#regions),*],
+            steps: &[#(__template::Step::#steps),*], blocks: #blocks, calls: &[#(#calls),*],
+            addresses: &[#(#addresses),*], guarded: #guarded, compact: #compact, known: #known, kinds: #kinds, regions: &[#(#regions),*],
         }
     }
 }
@@ -67,15 +76,32 @@ fn numbers(all: &[u16]) -> TokenStream {
     quote!(&[#(#all),*])
 }
 
+/// A list in line, if it is short enough. All places that are left have the filler.
+fn list(items: impl ExactSizeIterator<Item = TokenStream>, fits: usize, filler: &TokenStream) -> TokenStream {
+    let count = items.len();
+    if count > fits {
+        return quote!(__list::List::Many(&(&[#(#items),*] as &[_])));
+    }
+    let items = items.chain(std::iter::repeat_n(filler.clone(), fits - count));
+    let count = Literal::usize_unsuffixed(count);
+    quote!(__list::List::Few(#count, [#(#items),*]))
+}
+
+fn refs(all: &[u16]) -> TokenStream {
+    list(all.iter().map(|one| number(*one).into_token_stream()), 7, &quote!(0))
+}
+
 fn operand(at: usize) -> Literal {
     Literal::usize_unsuffixed(at)
 }
 
-fn imm(imm: &Imm, kept: &Kept) -> TokenStream {
+fn imm(imm: &Imm, apart: &mut Apart, kept: &Kept) -> TokenStream {
     match imm {
         Imm::Address(path) => {
             let path = kept.print(path);
-            quote!(__template::StepImm::Address(__template::Address((&raw const #path).cast())))
+            let at = Literal::usize_unsuffixed(apart.addresses.len());
+            apart.addresses.push(quote!(__template::Address((&raw const #path).cast())));
+            quote!(__template::StepImm::Address(#at))
         }
         Imm::Operand(at) => {
             let at = operand(*at);
@@ -152,7 +178,7 @@ fn trap(code: &[Token], kept: &Kept) -> TokenStream {
 fn arguments(args: &StepArguments) -> TokenStream {
     match args {
         StepArguments::Values(values) => {
-            let values = numbers(values);
+            let values = refs(values);
             quote!(__template::Arguments::Values(#values))
         }
         StepArguments::Run(at) => {
@@ -160,17 +186,17 @@ fn arguments(args: &StepArguments) -> TokenStream {
             quote!(__template::Arguments::Run(#at))
         }
         StepArguments::Spread(spread) => {
-            let spread = numbers(spread);
-            quote!(__template::Arguments::Spread(#spread))
+            let [first, count] = spread.map(number);
+            quote!(__template::Arguments::Spread([#first, #count]))
         }
     }
 }
 
-fn step(step: &Step, kept: &Kept) -> TokenStream {
+fn step(step: &Step, apart: &mut Apart, kept: &Kept) -> TokenStream {
     match step {
         Step::Node { op, sig, inputs, imm } => {
             let (op, sig) = (number(op.0), self::sig(*sig));
-            let (inputs, imm) = (numbers(inputs), self::imm(imm, kept));
+            let (inputs, imm) = (refs(inputs), self::imm(imm, apart, kept));
             quote!(Node { op: __vocab::Op(#op), sig: #sig, inputs: #inputs, imm: #imm })
         }
         Step::Read { operand: at, ty: of } => {
@@ -197,7 +223,7 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
             let (at, offset, of) = (operand(*at), site_offset(offset, kept), ty(*of));
             quote!(KnownCase { operand: #at, offset: #offset, ty: #of })
         }
-        Step::Call { .. } => call(step, kept),
+        Step::Call { .. } => call(step, apart, kept),
         Step::Invoke { function, args, ret, catches, effect } => {
             let (function, args) = (number(*function), arguments(args));
             let (ret, effect) = (ty(*ret), format_ident!("{effect:?}"));
@@ -216,8 +242,9 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
             quote!(Write { operand: #at, value: #value })
         }
         Step::Block { block, params, cold } => {
-            let (block, params) = (number(*block), params.iter().map(|param| ty(*param)));
-            quote!(Block { block: #block, params: &[#(#params),*], cold: #cold })
+            let params = list(params.iter().map(|param| ty(*param)), 14, &ty(Type::Void));
+            let block = number(*block);
+            quote!(Block { block: #block, params: #params, cold: #cold })
         }
         Step::Slow => quote!(Slow),
         Step::General => quote!(General),
@@ -231,7 +258,7 @@ fn step(step: &Step, kept: &Kept) -> TokenStream {
         }
         Step::Frames => quote!(Frames),
         Step::Jump { block, args } => {
-            let (block, args) = (number(*block), numbers(args));
+            let (block, args) = (number(*block), refs(args));
             quote!(Jump { block: #block, args: #args })
         }
         _ => leaving(step, kept),
@@ -275,8 +302,9 @@ fn leaving(step: &Step, kept: &Kept) -> TokenStream {
             quote!(Goto { operand: #at })
         }
         Step::Switch { value, operands } => {
-            let (value, operands) = (number(*value), operands.iter().copied().map(operand));
-            quote!(Switch { value: #value, operands: &[#(#operands),*] })
+            let operands = operands.iter().map(|at| operand(*at).into_token_stream());
+            let (value, operands) = (number(*value), list(operands, 14, &quote!(0)));
+            quote!(Switch { value: #value, operands: #operands })
         }
         Step::Return { value: None } => quote!(Return { value: ::core::option::Option::None }),
         Step::Return { value: Some(value) } => {
@@ -312,7 +340,7 @@ fn leaving(step: &Step, kept: &Kept) -> TokenStream {
     }
 }
 
-fn call(step: &Step, kept: &Kept) -> TokenStream {
+fn call(step: &Step, apart: &mut Apart, kept: &Kept) -> TokenStream {
     let Step::Call { callee, convention, args, ret, throws, catches, effect } = step else {
         unreachable!("it is a call")
     };
@@ -331,8 +359,9 @@ fn call(step: &Step, kept: &Kept) -> TokenStream {
     };
     let (values, types) = (args.iter().map(|(value, _)| number(*value)), args.iter().map(|(_, of)| ty(*of)));
     let (convention, ret, effect) = (format_ident!("{convention:?}"), ty(*ret), format_ident!("{effect:?}"));
-    quote! {
-        Call {
+    let number = Literal::usize_unsuffixed(apart.calls.len());
+    apart.calls.push(quote! {
+        __template::NativeCall {
             callee: #callee,
             args: &[#(#values),*],
             signature: __template::Signature {
@@ -340,9 +369,11 @@ fn call(step: &Step, kept: &Kept) -> TokenStream {
                 args: &[#(#types),*],
                 ret: #ret,
             },
-            throws: #throws,
-            catches: #catches,
-            effect: __graph::Effect::#effect,
+        }
+    });
+    quote! {
+        Call {
+            call: #number, ret: #ret, throws: #throws, catches: #catches, effect: __graph::Effect::#effect,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! Code of a real machine calls these functions by their own conventions; the simulator must be told their signatures.
 
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::ir::template::{Callee, Convention, Signature, Step};
+use azulejo_core::ir::template::{Callee, Convention, NativeCall, Signature, Step};
 use azulejo_core::native::Attempt;
 use azulejo_core::vocab::Type;
 use std::collections::HashMap;
@@ -40,8 +40,13 @@ pub fn learn_function(address: *const (), signature: Signature) {
 /// Tells the simulator the signatures of all functions that a bytecode's templates name.
 pub fn learn_templates<B: Bytecode>() {
     let templates = B::templates().iter().chain(B::guarded_templates());
-    for step in templates.flat_map(|template| template.steps) {
-        if let Step::Call { callee: Callee::Known(address), signature, throws, .. } = *step {
+    for (template, step) in
+        templates.flat_map(|template| template.steps.iter().map(move |step| (template, step)))
+    {
+        if let Step::Call { call, throws, .. } = *step
+            && let NativeCall { callee: Callee::Known(address), signature, .. } =
+                template.calls[call as usize]
+        {
             let native = if throws { Native::Fallible(signature) } else { Native::Function(signature) };
             learn(address.0.addr(), native);
         }

@@ -62,7 +62,8 @@ impl FirstCase {
                     }
                 }
                 Step::Node { op: Op::CONST, imm: StepImm::Known(_), .. } => constants.push(value),
-                Step::Node { op: Op::EQ | Op::NE, inputs: &[a, b], .. } => {
+                Step::Node { op: Op::EQ | Op::NE, inputs, .. } => {
+                    let [a, b] = inputs[..] else { continue };
                     let is_constant = |value: &Ref| constants.contains(value);
                     let compared = [(a, b), (b, a)].into_iter().find(|(_, other)| is_constant(other));
                     let field = compared.and_then(|(one, _)| reads.iter().find(|(value, _)| *value == one));

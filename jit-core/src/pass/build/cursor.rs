@@ -20,7 +20,7 @@ pub(super) struct Cursor<'a> {
 pub(super) struct Inputs<'a> {
     /// The template's values so far.
     pub(super) values: &'a [Node],
-    pub(super) refs: &'static [Ref],
+    pub(super) refs: &'a [Ref],
 }
 
 impl Inputs<'_> {

@@ -58,7 +58,7 @@ pub(super) struct HoleOperands<'a> {
     /// The blocks that end in `continue`, by exit.
     exits: [Block; GENERAL + 1],
     /// The labels of the template's switch.
-    table: Option<&'static [u8]>,
+    table: Option<Box<[u8]>>,
 }
 
 const CONTEXT: usize = 0;
@@ -340,9 +340,9 @@ impl Operands for HoleOperands<'_> {
     }
 
     /// Jumps through a table of addresses, one for each label; values beyond the table take the last.
-    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]) {
+    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &[u8]) {
         // A bytecode has only one table.
-        self.is_inexpressible |= *self.table.get_or_insert(operands) != operands;
+        self.is_inexpressible |= **self.table.get_or_insert_with(|| operands.into()) != *operands;
         let last = match operands {
             [run] if self.request.opcode.operands[*run as usize].kind == OperandKind::Labels => {
                 self.hole(cursor, HoleSource::Last(*run), Range::Unsigned)

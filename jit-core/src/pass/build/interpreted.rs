@@ -364,7 +364,7 @@ impl Operands for FieldOperands<'_> {
     }
 
     /// Values beyond the labels take the last.
-    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]) {
+    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &[u8]) {
         let is_run = |operand: u8| self.request.opcode.operands[operand as usize].kind == OperandKind::Labels;
         let choose = |cursor: &mut Cursor<'_>, is_so: Node, so: Node, not: Node| {
             cursor.add(Op::SELECT, WORD, &[is_so, so, not], 0)

@@ -12,6 +12,7 @@ use super::{SLOT_BYTES, WORD};
 use crate::ir::frames::ShowPlan;
 use crate::ir::graph::{CallData, CallTarget, Effect};
 use crate::ir::index::Node;
+use crate::ir::list::Refs;
 use crate::ir::template::{Arguments, Convention, Ref, Signature};
 use crate::vocab::{Op, Sig, Type};
 
@@ -100,7 +101,7 @@ pub(super) enum InvokeTarget {
 /// The arguments of a call between functions of bytecode.
 pub(super) enum InvokeArguments<R> {
     /// The template's values.
-    Values(&'static [Ref]),
+    Values(Refs),
     /// The values of a run of registers.
     Run(R),
     /// Slots in memory: the address of the first, and their number.
@@ -258,7 +259,7 @@ impl<O: Operands> Linker<'_, O> {
         let args = match args {
             Arguments::Values(args) => InvokeArguments::Values(args),
             Arguments::Run(operand) => operands.run(cursor, operand),
-            Arguments::Spread(&[first, count]) => {
+            Arguments::Spread([first, count]) => {
                 InvokeArguments::InMemory([self.value(first), self.value(count)])
             }
         };

@@ -15,7 +15,7 @@ use super::show::{ShowNodes, ShownFrames};
 use crate::ir::graph::{CallData, CallTarget, Effect, Heat};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{
-    BlockRef, Callee, Deed, Likelihood, Ref, Resume, Signature, Step, StepImm, Template,
+    BlockRef, Callee, Deed, Likelihood, NativeCall, Ref, Resume, Signature, Step, StepImm, Template,
 };
 use crate::vocab::{Op, Sig, Type};
 
@@ -118,7 +118,7 @@ pub(super) trait Operands {
     /// Ends the block: control goes to a label.
     fn goto(&mut self, cursor: &mut Cursor<'_>, operand: u8);
     /// Ends the block: control goes to the label at this position, or to the last.
-    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]);
+    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &[u8]);
     /// Ends the block: the function returns.
     fn give_back(&mut self, cursor: &mut Cursor<'_>, value: Option<Node>);
     /// Ends the block: the interpreter resumes at a bytecode.
@@ -264,10 +264,11 @@ impl<O: Operands> Linker<'_, O> {
         let Linker { cursor, operands, scratch, .. } = self;
         let value = match *step {
             Step::Node { op, sig, inputs, imm } => {
-                let inputs = Inputs { values: &scratch.values, refs: inputs };
+                let inputs = Inputs { values: &scratch.values, refs: &inputs };
                 let node = match imm {
                     StepImm::Known(value) => operands.operator(cursor, op, sig, inputs, value as u64),
                     StepImm::Address(address) => {
+                        let address = template.addresses[address as usize];
                         operands.operator(cursor, op, sig, inputs, address.0.addr() as u64)
                     }
                     StepImm::Operand(operand) => operands.operator_with(cursor, op, sig, inputs, operand),
@@ -295,14 +296,14 @@ impl<O: Operands> Linker<'_, O> {
             Step::Write { operand, value } => {
                 return operands.write(cursor, operand, scratch.values[value as usize]);
             }
-            Step::Call { callee, args, signature, throws, catches, effect } => {
-                return self.call(callee, args, signature, (throws, catches), effect);
+            Step::Call { call, throws, catches, effect, .. } => {
+                return self.call(template.calls[call as usize], (throws, catches), effect);
             }
             Step::Invoke { function, args, ret, catches, effect } => {
                 return self.invoke(function, args, (ret, catches), effect);
             }
             Step::Caught { function, code } => return self.caught(function, code),
-            Step::Block { block, params, cold } => return self.start(block, params, cold),
+            Step::Block { block, params, cold } => return self.start(block, &params, cold),
             _ => return self.end(step),
         };
         self.scratch.values.push(value);
@@ -313,13 +314,13 @@ impl<O: Operands> Linker<'_, O> {
         self.operands.before_end(&mut self.cursor);
         let Linker { cursor, operands, scratch, .. } = self;
         match *step {
-            Step::Jump { block, args } => self.jump(block, args),
+            Step::Jump { block, args } => self.jump(block, &args),
             Step::Branch { flag, then, otherwise, likelihood } => {
                 self.branch(flag, then, otherwise, likelihood);
             }
             Step::Goto { operand } => operands.goto(cursor, operand),
             Step::Switch { value, operands: labels } => {
-                operands.switch(cursor, scratch.values[value as usize], labels);
+                operands.switch(cursor, scratch.values[value as usize], &labels);
             }
             Step::Next => operands.next(cursor),
             Step::Return { value } => {
@@ -373,9 +374,7 @@ impl<O: Operands> Linker<'_, O> {
 
     fn call(
         &mut self,
-        callee: Callee,
-        args: &[Ref],
-        signature: Signature,
+        NativeCall { callee, args, signature }: NativeCall,
         (throws, catches): (bool, bool),
         effect: Effect,
     ) {

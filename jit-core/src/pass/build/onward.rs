@@ -181,8 +181,8 @@ impl Onward {
             Step::Switch { operands, .. } => {
                 self = Onward::NOWHERE;
                 let mut way = 0;
-                while way < operands.len() {
-                    self = self.or(Onward::to_label(operands[way]));
+                while way < operands.as_slice().len() {
+                    self = self.or(Onward::to_label(operands.as_slice()[way]));
                     way += 1;
                 }
             }

@@ -277,7 +277,7 @@ impl Operands for ValueOperands<'_> {
         self.jump_to(cursor, self.operand(cursor.at, operand) as u32);
     }
 
-    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &'static [u8]) {
+    fn switch(&mut self, cursor: &mut Cursor<'_>, position: Node, operands: &[u8]) {
         self.reload_written(cursor);
         let mut targets = Vec::new();
         for &operand in operands {
