@@ -4,6 +4,7 @@ use azulejo_core::check;
 use azulejo_core::check::evaluate::{Environment, Memory, Outcome, evaluate};
 use azulejo_core::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Raw};
 use azulejo_core::ir::graph::Graph;
+use azulejo_core::ir::list::{Refs, Types};
 use azulejo_core::ir::template::{Likelihood, Resume, Step, StepImm, Template};
 use azulejo_core::pass::build::{BuildScratch, FunctionSource, Instructions, Linkage, build};
 use azulejo_core::pass::{dead, rewrite};
@@ -38,8 +39,8 @@ const fn sig(from: Type, ty: Type) -> Sig {
     Sig { from, ty }
 }
 
-const fn node(op: Op, sig: Sig, inputs: &'static [u16]) -> Step {
-    Step::Node { op, sig, inputs, imm: StepImm::Known(0) }
+const fn node(op: Op, sig: Sig, inputs: &[u16]) -> Step {
+    Step::Node { op, sig, inputs: Refs::of(inputs), imm: StepImm::Known(0) }
 }
 
 const fn read(operand: u8, ty: Type) -> Step {
@@ -112,9 +113,9 @@ static TEMPLATES: &[&Template] = &[
             read(1, Type::I64),
             node(Op::LT, sig(Type::I64, Type::Flag), &[0, 1]),
             Step::Branch { flag: 2, then: 1, otherwise: 2, likelihood: EVEN },
-            Step::Block { block: 1, params: &[], cold: false },
+            Step::Block { block: 1, params: Types::EMPTY, cold: false },
             Step::Goto { operand: 2 },
-            Step::Block { block: 2, params: &[], cold: false },
+            Step::Block { block: 2, params: Types::EMPTY, cold: false },
         ],
         3,
     ),
@@ -124,9 +125,9 @@ static TEMPLATES: &[&Template] = &[
             read(0, Type::I64),
             node(Op::NZ, sig(Type::I64, Type::Flag), &[0]),
             Step::Branch { flag: 1, then: 2, otherwise: 1, likelihood: Likelihood::Likely },
-            Step::Block { block: 1, params: &[], cold: true },
+            Step::Block { block: 1, params: Types::EMPTY, cold: true },
             Step::Exit { to: Resume::Here },
-            Step::Block { block: 2, params: &[], cold: false },
+            Step::Block { block: 2, params: Types::EMPTY, cold: false },
         ],
         3,
     ),

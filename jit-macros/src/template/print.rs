@@ -88,7 +88,7 @@ fn list(items: impl ExactSizeIterator<Item = TokenStream>, fits: usize, filler: 
 }
 
 fn refs(all: &[u16]) -> TokenStream {
-    list(all.iter().map(|one| number(*one).into_token_stream()), 7, &quote!(0))
+    list(all.iter().map(|one| Literal::u16_suffixed(*one).into_token_stream()), 7, &quote!(0))
 }
 
 fn operand(at: usize) -> Literal {
@@ -302,7 +302,7 @@ fn leaving(step: &Step, kept: &Kept) -> TokenStream {
             quote!(Goto { operand: #at })
         }
         Step::Switch { value, operands } => {
-            let operands = operands.iter().map(|at| operand(*at).into_token_stream());
+            let operands = operands.iter().map(|at| Literal::u8_suffixed(*at as u8).into_token_stream());
             let (value, operands) = (number(*value), list(operands, 14, &quote!(0)));
             quote!(Switch { value: #value, operands: #operands })
         }
