@@ -4,7 +4,7 @@ use azulejo_core::check;
 use azulejo_core::check::evaluate::{Environment, Memory, Outcome, evaluate};
 use azulejo_core::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Raw};
 use azulejo_core::ir::graph::Graph;
-use azulejo_core::ir::list::{Refs, Types};
+use azulejo_core::ir::list::{Refs, TypeList};
 use azulejo_core::ir::template::{Likelihood, Resume, Step, StepImm, Template};
 use azulejo_core::pass::build::{BuildScratch, FunctionSource, Instructions, Linkage, build};
 use azulejo_core::pass::{dead, rewrite};
@@ -113,9 +113,9 @@ static TEMPLATES: &[&Template] = &[
             read(1, Type::I64),
             node(Op::LT, sig(Type::I64, Type::Flag), &[0, 1]),
             Step::Branch { flag: 2, then: 1, otherwise: 2, likelihood: EVEN },
-            Step::Block { block: 1, params: Types::EMPTY, cold: false },
+            Step::Block { block: 1, params: TypeList::EMPTY, cold: false },
             Step::Goto { operand: 2 },
-            Step::Block { block: 2, params: Types::EMPTY, cold: false },
+            Step::Block { block: 2, params: TypeList::EMPTY, cold: false },
         ],
         3,
     ),
@@ -125,9 +125,9 @@ static TEMPLATES: &[&Template] = &[
             read(0, Type::I64),
             node(Op::NZ, sig(Type::I64, Type::Flag), &[0]),
             Step::Branch { flag: 1, then: 2, otherwise: 1, likelihood: Likelihood::Likely },
-            Step::Block { block: 1, params: Types::EMPTY, cold: true },
+            Step::Block { block: 1, params: TypeList::EMPTY, cold: true },
             Step::Exit { to: Resume::Here },
-            Step::Block { block: 2, params: Types::EMPTY, cold: false },
+            Step::Block { block: 2, params: TypeList::EMPTY, cold: false },
         ],
         3,
     ),

@@ -6,7 +6,7 @@
 //! - Where a lean stencil lacks something, the function is left at this bytecode.
 
 use azulejo_core::ir::bytecode::{OpcodeInfo, OperandInfo, OperandKind};
-use azulejo_core::ir::list::{Refs, Types};
+use azulejo_core::ir::list::{Refs, TypeList};
 use azulejo_core::ir::template::{Likelihood, Resume, Step, StepImm, Template};
 use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 
@@ -96,7 +96,7 @@ macro_rules! down {
             node(Op::CONST, $sig, &[], 0),
             node(Op::LT, from($sig.ty, Type::Flag), &[$value + 3, $value + 4], 0),
             Step::Branch { flag: $value + 5, then: 1, otherwise: $on, likelihood: Likelihood::Unlikely },
-            Step::Block { block: $on, params: Types::EMPTY, cold: false },
+            Step::Block { block: $on, params: TypeList::EMPTY, cold: false },
         ]
     };
 }
@@ -110,14 +110,17 @@ macro_rules! look {
             node(Op::CONST, WORD, &[], 0),
             node(Op::NE, from(Type::I64, Type::Flag), &[$value + 1, $value + 2], 0),
             Step::Branch { flag: $value + 3, then: 1, otherwise: $on, likelihood: Likelihood::Unlikely },
-            Step::Block { block: $on, params: Types::EMPTY, cold: false },
+            Step::Block { block: $on, params: TypeList::EMPTY, cold: false },
         ]
     };
 }
 
 /// The steps that follow: continue with the bytecode, and the cold block that exits at it.
-const END: [Step; 3] =
-    [Step::Next, Step::Block { block: 1, params: Types::EMPTY, cold: true }, Step::Exit { to: Resume::Here }];
+const END: [Step; 3] = [
+    Step::Next,
+    Step::Block { block: 1, params: TypeList::EMPTY, cold: true },
+    Step::Exit { to: Resume::Here },
+];
 
 /// Concatenates steps.
 const fn joined<const N: usize>(parts: &[&[Step]]) -> [Step; N] {

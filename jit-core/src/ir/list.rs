@@ -16,7 +16,7 @@ use core::ops::Deref;
 /// assert_eq!(*SUM, [3, 4]);
 /// ```
 #[derive(Clone, Copy)]
-pub enum List<T: 'static, const N: usize> {
+pub enum ShortList<T: 'static, const N: usize> {
     /// The first items are the list's.
     Few(u8, [T; N]),
     /// More than fit.
@@ -24,18 +24,21 @@ pub enum List<T: 'static, const N: usize> {
 }
 
 /// Values of a template, by number.
-pub type Refs = List<u16, 7>;
+pub type Refs = ShortList<u16, 7>;
 /// Operands, by number.
-pub type Operands = List<u8, 14>;
+pub type OperandList = ShortList<u8, 14>;
 /// Types.
-pub type Types = List<Type, 14>;
+pub type TypeList = ShortList<Type, 14>;
 
-impl<T, const N: usize> List<T, N> {
+impl<T, const N: usize> ShortList<T, N> {
+    /// How many items fit in line.
+    pub const FITS: usize = N;
+
     /// The items.
     pub const fn as_slice(&self) -> &[T] {
         match self {
-            List::Few(count, items) => items.split_at(*count as usize).0,
-            List::Many(items) => items,
+            ShortList::Few(count, items) => items.split_at(*count as usize).0,
+            ShortList::Many(items) => items,
         }
     }
 }
@@ -49,14 +52,14 @@ macro_rules! lists {
             ///
             /// If there are too many items for that.
             pub const fn of(items: &[$item]) -> $list {
-                let List::Few(_, mut few) = $list::EMPTY else { unreachable!() };
-                assert!(items.len() <= few.len(), "the list is too long");
+                assert!(items.len() <= $list::FITS, "the list is too long");
+                let ShortList::Few(_, mut few) = $list::EMPTY else { unreachable!() };
                 let mut at = 0;
                 while at < items.len() {
                     few[at] = items[at];
                     at += 1;
                 }
-                List::Few(items.len() as u8, few)
+                ShortList::Few(items.len() as u8, few)
             }
         }
     )* };
@@ -64,26 +67,26 @@ macro_rules! lists {
 
 impl Refs {
     /// The list without items.
-    pub const EMPTY: Refs = List::Few(0, [0; 7]);
+    pub const EMPTY: Refs = ShortList::Few(0, [0; Refs::FITS]);
 }
 
-impl Operands {
+impl OperandList {
     /// The list without items.
-    pub const EMPTY: Operands = List::Few(0, [0; 14]);
+    pub const EMPTY: OperandList = ShortList::Few(0, [0; OperandList::FITS]);
 }
 
-impl Types {
+impl TypeList {
     /// The list without items.
-    pub const EMPTY: Types = List::Few(0, [Type::Void; 14]);
+    pub const EMPTY: TypeList = ShortList::Few(0, [Type::Void; TypeList::FITS]);
 }
 
 lists! {
     Refs of u16;
-    Operands of u8;
-    Types of Type;
+    OperandList of u8;
+    TypeList of Type;
 }
 
-impl<T, const N: usize> Deref for List<T, N> {
+impl<T, const N: usize> Deref for ShortList<T, N> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -91,7 +94,7 @@ impl<T, const N: usize> Deref for List<T, N> {
     }
 }
 
-impl<T: fmt::Debug, const N: usize> fmt::Debug for List<T, N> {
+impl<T: fmt::Debug, const N: usize> fmt::Debug for ShortList<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_slice().fmt(f)
     }

@@ -6,7 +6,7 @@
 
 use super::graph::Effect;
 use super::kinds::{self, ValueKind};
-use super::list::{Operands, Refs, Types};
+use super::list::{OperandList, Refs, TypeList};
 use super::regions;
 use crate::vocab::{Op, Sig, Type};
 
@@ -229,7 +229,7 @@ pub enum Step {
         /// Its number.
         block: BlockRef,
         /// The types of its parameters.
-        params: Types,
+        params: TypeList,
         /// Whether the block must not be in the hot path.
         cold: bool,
     },
@@ -261,7 +261,7 @@ pub enum Step {
         /// The position, an unsigned `I64`.
         value: Ref,
         /// The label operands, or one `Labels` operand.
-        operands: Operands,
+        operands: OperandList,
     },
     /// Continues at the next bytecode.
     Next,

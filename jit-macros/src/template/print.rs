@@ -2,6 +2,7 @@
 
 use super::natives;
 use crate::kept::Kept;
+use azulejo_core::ir::list::{OperandList, Refs, TypeList};
 use azulejo_core::ir::template::Resume;
 use azulejo_core::vocab::{Sig, Type};
 use azulejo_lang::Token;
@@ -80,15 +81,15 @@ fn numbers(all: &[u16]) -> TokenStream {
 fn list(items: impl ExactSizeIterator<Item = TokenStream>, fits: usize, filler: &TokenStream) -> TokenStream {
     let count = items.len();
     if count > fits {
-        return quote!(__list::List::Many(&(&[#(#items),*] as &[_])));
+        return quote!(__list::ShortList::Many(&(&[#(#items),*] as &[_])));
     }
     let items = items.chain(std::iter::repeat_n(filler.clone(), fits - count));
     let count = Literal::usize_unsuffixed(count);
-    quote!(__list::List::Few(#count, [#(#items),*]))
+    quote!(__list::ShortList::Few(#count, [#(#items),*]))
 }
 
 fn refs(all: &[u16]) -> TokenStream {
-    list(all.iter().map(|one| Literal::u16_suffixed(*one).into_token_stream()), 7, &quote!(0))
+    list(all.iter().map(|one| Literal::u16_suffixed(*one).into_token_stream()), Refs::FITS, &quote!(0))
 }
 
 fn operand(at: usize) -> Literal {
@@ -242,7 +243,7 @@ fn step(step: &Step, apart: &mut Apart, kept: &Kept) -> TokenStream {
             quote!(Write { operand: #at, value: #value })
         }
         Step::Block { block, params, cold } => {
-            let params = list(params.iter().map(|param| ty(*param)), 14, &ty(Type::Void));
+            let params = list(params.iter().map(|param| ty(*param)), TypeList::FITS, &ty(Type::Void));
             let block = number(*block);
             quote!(Block { block: #block, params: #params, cold: #cold })
         }
@@ -303,7 +304,7 @@ fn leaving(step: &Step, kept: &Kept) -> TokenStream {
         }
         Step::Switch { value, operands } => {
             let operands = operands.iter().map(|at| Literal::u8_suffixed(*at as u8).into_token_stream());
-            let (value, operands) = (number(*value), list(operands, 14, &quote!(0)));
+            let (value, operands) = (number(*value), list(operands, OperandList::FITS, &quote!(0)));
             quote!(Switch { value: #value, operands: #operands })
         }
         Step::Return { value: None } => quote!(Return { value: ::core::option::Option::None }),
