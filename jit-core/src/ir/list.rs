@@ -1,7 +1,7 @@
 //! Short lists in static data.
 //!
-//! Holds: a list that fits is in line. So the steps of templates have no pointers, and nothing has to be done with their memory when a
-//! process starts, wherever its code is loaded.
+//! Holds: a list that fits is in line. So the steps of templates have no pointers but to lists that are very long, and nothing has to be
+//! done with their memory when a process starts, wherever its code is loaded.
 
 use crate::vocab::Type;
 use core::fmt;
@@ -43,47 +43,34 @@ impl<T, const N: usize> ShortList<T, N> {
     }
 }
 
-macro_rules! lists {
-    ($($list:ident of $item:ty;)*) => { $(
-        impl $list {
-            /// A list that is in line.
-            ///
-            /// # Panics
-            ///
-            /// If there are too many items for that.
-            pub const fn of(items: &[$item]) -> $list {
-                assert!(items.len() <= $list::FITS, "the list is too long");
-                let ShortList::Few(_, mut few) = $list::EMPTY else { unreachable!() };
-                let mut at = 0;
-                while at < items.len() {
-                    few[at] = items[at];
-                    at += 1;
-                }
-                ShortList::Few(items.len() as u8, few)
-            }
+impl<T: Copy, const N: usize> ShortList<T, N> {
+    /// A list in line, of which the places that are left have this filler.
+    const fn in_line(items: &[T], filler: T) -> Self {
+        assert!(items.len() <= N, "the list is too long");
+        let mut few = [filler; N];
+        let mut at = 0;
+        while at < items.len() {
+            few[at] = items[at];
+            at += 1;
         }
-    )* };
+        ShortList::Few(items.len() as u8, few)
+    }
 }
 
 impl Refs {
-    /// The list without items.
-    pub const EMPTY: Refs = ShortList::Few(0, [0; Refs::FITS]);
-}
-
-impl OperandList {
-    /// The list without items.
-    pub const EMPTY: OperandList = ShortList::Few(0, [0; OperandList::FITS]);
+    /// A list in line.
+    ///
+    /// # Panics
+    ///
+    /// If there are too many items for that.
+    pub const fn of(items: &[u16]) -> Refs {
+        Refs::in_line(items, 0)
+    }
 }
 
 impl TypeList {
     /// The list without items.
-    pub const EMPTY: TypeList = ShortList::Few(0, [Type::Void; TypeList::FITS]);
-}
-
-lists! {
-    Refs of u16;
-    OperandList of u8;
-    TypeList of Type;
+    pub const EMPTY: TypeList = TypeList::in_line(&[], Type::Void);
 }
 
 impl<T, const N: usize> Deref for ShortList<T, N> {

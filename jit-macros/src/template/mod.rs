@@ -304,9 +304,8 @@ impl Rows<'_> {
             )]
             const _: () = {
                 use ::azulejo::__private::core::ir::{
-                    bytecode as __bytecode, graph as __graph, regions as __regions, sites as __sites,
+                    bytecode as __bytecode, graph as __graph, list as __list, regions as __regions, sites as __sites,
                 };
-                use ::azulejo::__private::core::ir::list as __list;
                 use ::azulejo::__private::core::ir::template as __template;
                 use ::azulejo::__private::core::pass::build as __build;
                 use ::azulejo::__private::core::{native as __native, vocab as __vocab};

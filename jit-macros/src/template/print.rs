@@ -43,7 +43,8 @@ pub(super) fn template(
     quote! {
         __template::Template {
             steps: &[#(__template::Step::#steps),*], blocks: #blocks, calls: &[#(#calls),*],
-            addresses: &[#(#addresses),*], guarded: #guarded, compact: #compact, known: #known, kinds: #kinds, regions: &[#(#regions),*],
+            addresses: &[#(#addresses),*], guarded: #guarded, compact: #compact, known: #known, kinds: #kinds,
+            regions: &[#(#regions),*],
         }
     }
 }
@@ -360,7 +361,7 @@ fn call(step: &Step, apart: &mut Apart, kept: &Kept) -> TokenStream {
     };
     let (values, types) = (args.iter().map(|(value, _)| number(*value)), args.iter().map(|(_, of)| ty(*of)));
     let (convention, ret, effect) = (format_ident!("{convention:?}"), ty(*ret), format_ident!("{effect:?}"));
-    let number = Literal::usize_unsuffixed(apart.calls.len());
+    let at = Literal::usize_unsuffixed(apart.calls.len());
     apart.calls.push(quote! {
         __template::NativeCall {
             callee: #callee,
@@ -374,7 +375,7 @@ fn call(step: &Step, apart: &mut Apart, kept: &Kept) -> TokenStream {
     });
     quote! {
         Call {
-            call: #number, ret: #ret, throws: #throws, catches: #catches, effect: __graph::Effect::#effect,
+            call: #at, ret: #ret, throws: #throws, catches: #catches, effect: __graph::Effect::#effect,
         }
     }
 }

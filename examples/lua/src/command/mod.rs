@@ -39,7 +39,7 @@ pub fn run(options: &Options) -> ExitCode {
         backtraces: options.is_interruptible,
         times: options.has_stats,
         samples: options.has_profile,
-        background: options.is_beside(),
+        background: !options.is_in_foreground,
     };
     let lua = Lua::with_settings(&settings, Vm::open);
     let interrupts = match options.is_interruptible {
@@ -47,7 +47,8 @@ pub fn run(options: &Options) -> ExitCode {
         false => None,
     };
     let keeps_chunks = !options.explored.is_empty();
-    lua.with(|vm, _| Session { vm, interrupts, keeps_chunks }.run_command(options))
+    let is_beside = settings.is_beside();
+    lua.with(|vm, _| Session { vm, interrupts, keeps_chunks, is_beside }.run_command(options))
 }
 
 /// A program that the command line runs.
@@ -56,6 +57,8 @@ struct Session<'a> {
     interrupts: Option<Interrupts>,
     /// Whether functions of chunks that have run are wanted.
     keeps_chunks: bool,
+    /// Whether the optimizer works beside the program.
+    is_beside: bool,
 }
 
 impl Session<'_> {
@@ -74,7 +77,7 @@ impl Session<'_> {
         drop(sampler);
         let _ = self.vm.out.flush();
         if options.has_stats {
-            eprintln!("{}", statistics::statistics(self.vm, start.elapsed(), options.is_beside()));
+            eprintln!("{}", statistics::statistics(self.vm, start.elapsed(), self.is_beside));
         }
         let is_right = is_right & self.show_profile(options);
         let shown = options.explored.iter().map(|wanted| explore::explore(self.vm, wanted));

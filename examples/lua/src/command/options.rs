@@ -122,11 +122,6 @@ impl Options {
             || std::io::stderr().is_terminal();
         Ok(options)
     }
-
-    /// Whether the optimizer works beside the program.
-    pub(super) fn is_beside(&self) -> bool {
-        self.tiers == Tiers::Climbing && !self.is_in_foreground
-    }
 }
 
 fn tiers(name: &[u8]) -> Result<Tiers, String> {

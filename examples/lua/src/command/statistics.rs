@@ -1,6 +1,7 @@
 //! What `--stats` says.
 //!
-//! In: a program that has ended, how long it took, and whether the optimizer worked beside it. Out: tables of time, of the heap, and of what the engine has compiled.
+//! In: a program that has ended, how long it took, and whether the optimizer worked beside it. Out: tables of time, of the heap, and of
+//! what the engine has compiled.
 
 use crate::run::vm::Vm;
 use std::fmt::Write;

@@ -1,6 +1,6 @@
 //! Expressions into registers.
 
-use super::condition::{is_comparison, number};
+use super::condition::{LATER, is_comparison, number};
 use super::function::upvalue;
 use super::names::{name_of, suffix_name};
 use super::{Builder, CLOSURE, NameKind, Place};
@@ -121,7 +121,7 @@ impl Builder<'_> {
 
     /// A jump whose target is set later.
     pub(super) fn jump_later(&mut self) -> usize {
-        self.emit(Op::Jump { to: azulejo::Label(u32::MAX) })
+        self.emit(Op::Jump { to: LATER })
     }
 
     /// Puts the value of operations, one after the other, into a register.

@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::call::More;
-use super::condition::number;
+use super::condition::{LATER, number};
 use super::{Builder, NameKind, Place, Watch};
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
@@ -133,7 +133,7 @@ impl Builder<'_> {
             }
         }
         let (i, l, s) = (index.into(), limit.into(), by.into());
-        let end = self.emit_at(*begin, Op::ForPrepare { index: i, limit: l, step: s, end: Label(u32::MAX) });
+        let end = self.emit_at(*begin, Op::ForPrepare { index: i, limit: l, step: s, end: LATER });
         let top = self.here();
         self.note_hidden(["(for index)", "(for limit)", "(for step)"], index);
         let breaks = self.in_loop(|builder| {
@@ -212,7 +212,7 @@ impl Builder<'_> {
         }
         let ended = position.map(|position| {
             let (control, position) = (control.into(), position.into());
-            let (key, value, end) = (first.into(), (first + 1).into(), Label(u32::MAX));
+            let (key, value, end) = (first.into(), (first + 1).into(), LATER);
             let op = Op::ForEachPair { function, state, control, position, key, value, to, end };
             self.emit_at(*line, op)
         });

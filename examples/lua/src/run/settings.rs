@@ -27,6 +27,11 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Whether the optimizer works beside the program: where functions climb, if it is to.
+    pub(crate) fn is_beside(&self) -> bool {
+        self.background && self.tiers == Tiers::Climbing
+    }
+
     /// An engine without functions.
     pub(super) fn engine(&self) -> Engine<Op> {
         // The collector moves nothing. `debug.setlocal` tells the engine.
@@ -36,7 +41,7 @@ impl Settings {
             Tiers::Interpreter => builder.only(Tier::Interpreter),
             Tiers::Baseline => builder.up_to(Tier::Baseline),
             Tiers::Optimizer => builder.thresholds(0, 20),
-            Tiers::Climbing => builder.background(self.background),
+            Tiers::Climbing => builder.background(self.is_beside()),
         };
         let builder = match self.fuel {
             Some(fuel) => builder.fuel(fuel),
