@@ -1,4 +1,5 @@
 -- The function of Ackermann: deep recursion, with tail calls; the functions are global.
+-- longer: 290
 local n = tonumber(arg[1]) or 49
 
 function ackermann(m, i)

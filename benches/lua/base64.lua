@@ -1,4 +1,5 @@
 -- Base 64, there and back: bytes to characters by arithmetic, and pieces collected in a table.
+-- longer: 1200
 local n = tonumber(arg[1]) or 210
 
 local ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

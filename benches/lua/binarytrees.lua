@@ -1,4 +1,5 @@
 -- Binary trees of some depths, made, walked and dropped, beside one that lives on.
+-- longer: 15
 local n = tonumber(arg[1]) or 14
 
 local function tree(depth)

@@ -1,4 +1,5 @@
 -- Balls that bounce in a box: small objects with many reads and writes of fields.
+-- longer: 4000
 local n = tonumber(arg[1]) or 590
 
 local Random = {}

@@ -1,4 +1,5 @@
 -- Builds strings: by concatenation, from parts of a table, by repetition, and a piece at a time that is taken off again.
+-- longer: 1300
 local n = tonumber(arg[1]) or 250
 
 local function checksum(text)

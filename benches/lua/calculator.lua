@@ -1,4 +1,5 @@
 -- A compiler of arithmetic and its machine: characters to tokens, to a tree, to instructions, which run on a stack.
+-- longer: 8500
 local n = tonumber(arg[1]) or 1200
 
 local SOURCE = [[

@@ -1,4 +1,5 @@
 -- Closures made in loops: counters with variables of their own, variables that several share, and handlers in a table.
+-- longer: 4100000
 local n = tonumber(arg[1]) or 590000
 
 local function counter(start)

@@ -1,4 +1,5 @@
 -- Aircraft on curved ways, and a search for those that come too near: a grid in a table by cell, and vectors that are never changed.
+-- longer: 9500
 local n = tonumber(arg[1]) or 610
 
 local Vector = {}

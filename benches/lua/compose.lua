@@ -1,4 +1,5 @@
 -- Functions of functions: composition, currying, partial application, map, filter, fold and streams that are computed when needed.
+-- longer: 120000
 local n = tonumber(arg[1]) or 17000
 
 local function map(f, list)

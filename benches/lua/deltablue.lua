@@ -1,5 +1,6 @@
 -- A solver of one-way constraints with strengths, which plans how values flow when one changes: chains of equal variables, and
 -- projections by scale and offset.
+-- longer: 330
 local n = tonumber(arg[1]) or 120
 
 local REQUIRED, STRONG, NORMAL, WEAK, WEAKEST = 1, 3, 5, 6, 7

@@ -1,4 +1,5 @@
 -- Errors raised and caught: strings and tables as values, calls in between, handlers, and cleaning up on the way.
+-- longer: 5800000
 local n = tonumber(arg[1]) or 970000
 
 local open = 0

@@ -1,4 +1,5 @@
 -- For each permutation the number of reversals of its front until the first element is one; the greatest, and a checksum.
+-- longer: 18
 local n = tonumber(arg[1]) or 2
 
 local function fannkuch(size)

@@ -1,4 +1,5 @@
 -- The fast Fourier transform of a signal, and back: real and imaginary parts take turns in one array.
+-- longer: 400
 local n = tonumber(arg[1]) or 70
 
 local floor, sin, pi = math.floor, math.sin, math.pi

@@ -1,4 +1,5 @@
 -- The numbers of Fibonacci by two recursive calls each.
+-- longer: 38
 local n = tonumber(arg[1]) or 34
 
 local function fib(i)

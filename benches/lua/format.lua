@@ -1,4 +1,5 @@
 -- Formats and reads numbers and strings.
+-- longer: 600000
 local n = tonumber(arg[1]) or 98000
 
 local format = string.format

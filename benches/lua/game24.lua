@@ -1,4 +1,5 @@
 -- The game of 24: which four numbers give 24 with the four operations, and by which expression. Fractions are exact.
+-- longer: 17
 local n = tonumber(arg[1]) or 10
 
 local function combine(a, b, visit)

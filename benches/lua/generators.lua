@@ -1,4 +1,5 @@
 -- Generators as coroutines: numbers, filters of primes in a chain, and the walk of a tree by nested generators.
+-- longer: 3700
 local n = tonumber(arg[1]) or 550
 
 local wrap, yield = coroutine.wrap, coroutine.yield

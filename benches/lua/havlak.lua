@@ -1,4 +1,5 @@
 -- Finds the loops of a graph of basic blocks: a walk in depth, sets joined by union and find, and a tree of loops.
+-- longer: 36
 local n = tonumber(arg[1]) or 9
 
 local Block = {}

@@ -1,4 +1,5 @@
 -- Sorts numbers with a binary heap in an array.
+-- longer: 1400000
 local n = tonumber(arg[1]) or 400000
 
 local function sift(a, at, count)

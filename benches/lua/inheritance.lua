@@ -1,4 +1,5 @@
 -- Classes with long chains of inheritance: methods that are found far above, overridden ones, calls of the one above, and mixins.
+-- longer: 1000000
 local n = tonumber(arg[1]) or 140000
 
 local function class(base)

@@ -1,4 +1,5 @@
 -- Writes and reads JSON: a document of nested tables goes to a string and back, some times.
+-- longer: 900
 local n = tonumber(arg[1]) or 110
 
 local byte, find, format, sub = string.byte, string.find, string.format, string.sub

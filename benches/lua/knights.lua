@@ -1,5 +1,6 @@
 -- Knight's tours of a board by Warnsdorff's rule, with backtracking, from every square of a diagonal. After many
 -- steps a search is given up.
+-- longer: 50
 local n = tonumber(arg[1]) or 9
 
 local DX = { 1, 2, 2, 1, -1, -2, -2, -1 }

@@ -1,4 +1,5 @@
 -- The game of life on a torus, as a table of rows.
+-- longer: 5800
 local n = tonumber(arg[1]) or 1000
 
 local SIZE = 64

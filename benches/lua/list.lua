@@ -1,4 +1,5 @@
 -- Recursion over linked lists: the function of Takeuchi with the lengths of lists as numbers.
+-- longer: 6000
 local n = tonumber(arg[1]) or 760
 
 local function make(length)

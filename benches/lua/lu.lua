@@ -1,4 +1,5 @@
 -- Factors a matrix into triangles, with the greatest pivot of each column, and solves a system of equations with them.
+-- longer: 690
 local n = tonumber(arg[1]) or 370
 
 local abs = math.abs

@@ -1,4 +1,5 @@
 -- Counts the steps of the points of a square until they leave the circle of the Mandelbrot set.
+-- longer: 1500
 local n = tonumber(arg[1]) or 660
 
 local LIMIT = 100

@@ -1,4 +1,5 @@
 -- Multiplies square matrices: rows are tables, and the second one is transposed first.
+-- longer: 460
 local n = tonumber(arg[1]) or 290
 
 local function matrix(size, seed)

@@ -1,4 +1,5 @@
 -- MD5 in plain arithmetic: the operations on bits go through a table of four bits by four.
+-- longer: 2400
 local n = tonumber(arg[1]) or 350
 
 local floor = math.floor

@@ -1,4 +1,5 @@
 -- Tables that compute what they miss: `__index` stores the results of functions, also in tables with weak keys or values.
+-- longer: 9100
 local n = tonumber(arg[1]) or 1300
 
 local function memo(f)

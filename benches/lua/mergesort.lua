@@ -1,4 +1,5 @@
 -- Sorts linked lists by merging, reverses them, and removes every third element.
+-- longer: 330000
 local n = tonumber(arg[1]) or 60000
 
 local function make(count, seed)

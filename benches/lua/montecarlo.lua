@@ -1,4 +1,5 @@
 -- Estimates pi with points of a generator of its own: subtraction of two earlier numbers, kept in a ring.
+-- longer: 18000000
 local n = tonumber(arg[1]) or 1500000
 
 local Random = {}

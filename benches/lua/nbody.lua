@@ -1,4 +1,5 @@
 -- The planets' ways around the sun, in steps of a hundredth of a day.
+-- longer: 1600000
 local n = tonumber(arg[1]) or 220000
 
 local sqrt = math.sqrt

@@ -1,4 +1,5 @@
 -- Finds, matches and replaces patterns in a made-up log: captures, sets, repetition, balance, anchors.
+-- longer: 940
 local n = tonumber(arg[1]) or 140
 
 local METHODS = { "GET", "POST", "PUT", "HEAD" }

@@ -1,4 +1,5 @@
 -- The digits of pi by a spigot over an array, and great powers and factorials by numbers of many digits.
+-- longer: 4000
 local n = tonumber(arg[1]) or 1600
 
 local floor = math.floor

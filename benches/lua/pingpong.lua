@@ -1,4 +1,5 @@
 -- Two coroutines that hand a value to and fro, a ring of them that pass a token on, and many that live shortly.
+-- longer: 10000000
 local n = tonumber(arg[1]) or 1900000
 
 local create, resume, yield = coroutine.create, coroutine.resume, coroutine.yield

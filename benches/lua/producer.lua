@@ -1,4 +1,5 @@
 -- A line of coroutines: one makes orders, filters change and drop some, a scheduler serves several customers in turn.
+-- longer: 5100000
 local n = tonumber(arg[1]) or 750000
 
 local yield = coroutine.yield

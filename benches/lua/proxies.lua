@@ -1,4 +1,5 @@
 -- Proxies: tables whose reads and writes go through functions, which count, check, translate or forbid them.
+-- longer: 12000000
 local n = tonumber(arg[1]) or 1500000
 
 local function counting(target)

@@ -1,4 +1,5 @@
 -- A tracer of rays: spheres above a floor of tiles, with shadows and reflections.
+-- longer: 590
 local n = tonumber(arg[1]) or 250
 
 local sqrt = math.sqrt

@@ -1,4 +1,5 @@
 -- A small operating system: tasks with priorities, queues of packets, devices and handlers, and a scheduler that runs them.
+-- longer: 130
 local n = tonumber(arg[1]) or 25
 
 local IDLE, WORKER, HANDLER_A, HANDLER_B, DEVICE_A, DEVICE_B = 1, 2, 3, 4, 5, 6

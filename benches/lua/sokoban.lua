@@ -1,5 +1,6 @@
 -- Finds the fewest pushes and steps that solve small levels of Sokoban: a search through positions that are strings, with a queue and
 -- a set of the strings seen.
+-- longer: 12
 local n = tonumber(arg[1]) or 3
 
 -- '#' wall, '.' goal, '$' box, '@' man.

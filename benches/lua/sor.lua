@@ -1,4 +1,5 @@
 -- Successive over-relaxation of a square grid: each inner cell goes toward the mean of its four neighbours.
+-- longer: 2400
 local n = tonumber(arg[1]) or 340
 
 local SIZE, OMEGA = 150, 1.25

@@ -1,4 +1,5 @@
 -- Sorts with the library: numbers, strings and records with functions that compare, and the same list again when it is in order.
+-- longer: 270000
 local n = tonumber(arg[1]) or 100000
 
 local seed = 21

@@ -1,4 +1,5 @@
 -- The spectral norm of an infinite matrix whose elements are computed, by the power method.
+-- longer: 1400
 local n = tonumber(arg[1]) or 460
 
 local function element(i, j)

@@ -1,4 +1,5 @@
 -- Builds trees of arrays, whose leaves are arrays of some sizes: work for the collector.
+-- longer: 1000
 local n = tonumber(arg[1]) or 190
 
 local seed = 74755

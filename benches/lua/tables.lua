@@ -1,4 +1,5 @@
 -- What one does with tables: stacks, queues, sets, matrices with keys of strings, insertion and removal in the middle, joining.
+-- longer: 970
 local n = tonumber(arg[1]) or 130
 
 local insert, remove, concat = table.insert, table.remove, table.concat

@@ -1,4 +1,5 @@
 -- The function of Takeuchi: calls of three arguments, three of them nested in one.
+-- longer: 1400
 local n = tonumber(arg[1]) or 220
 
 local function tak(x, y, z)

@@ -1,4 +1,5 @@
 -- Functions of any number of arguments: select, packs, unpacks, nils among them, and tail calls that pass them on.
+-- longer: 2200000
 local n = tonumber(arg[1]) or 330000
 
 local unpack = unpack or table.unpack

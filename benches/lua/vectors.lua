@@ -1,4 +1,5 @@
 -- Vectors and complex numbers with operators: arithmetic, comparison, length and calls by metatables.
+-- longer: 1200000
 local n = tonumber(arg[1]) or 140000
 
 local Vector = {}

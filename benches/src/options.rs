@@ -6,6 +6,7 @@ pub(crate) struct Options {
     pub(crate) only: Option<String>,
     pub(crate) rounds: Option<usize>,
     pub(crate) is_quick: bool,
+    pub(crate) is_longer: bool,
     pub(crate) passes: bool,
     pub(crate) code: bool,
     pub(crate) suite: Option<String>,
@@ -26,10 +27,11 @@ impl Options {
                 }
                 "--suite" => options.suite = Some(value()?),
                 "--quick" => options.is_quick = true,
+                "--longer" => options.is_longer = true,
                 "--passes" => options.passes = true,
                 "--code" => options.code = true,
                 _ => {
-                    let known = "--json FILE, --only NAME, --rounds N, --quick, --passes, --code, --suite wasm|dynamic|lua";
+                    let known = "--json FILE, --only NAME, --rounds N, --quick, --longer, --passes, --code, --suite wasm|dynamic|lua";
                     return Err(format!("unknown: `{word}`; known are {known}"));
                 }
             }

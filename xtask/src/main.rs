@@ -28,7 +28,7 @@ usage: cargo xtask <command>
   ci      format, lints, docs, other targets, Miri, a minute of fuzzing, tidy: all that must hold besides the tests
   bench   measure beside Cranelift, Rust and an interpreter written by hand; --json FILE, --quick, --only NAME,
           --passes (where the optimizer spends its time), --suite wasm (beside wasmtime and wasmi instead),
-          --suite dynamic (beside Lua instead), --suite lua (programs in Lua, in the example and in others)
+          --suite dynamic (beside Lua instead), --suite lua (programs in Lua, in the example and in others; --longer)
   lua-picture
           draw what `bench --suite lua --json FILE` has measured: lua-picture FILE PICTURE.svg
   fuzz    run random programs in every tier and compare; --seconds N, --seed N, --programs N

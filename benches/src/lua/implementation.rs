@@ -28,10 +28,10 @@ pub(crate) struct Implementation {
 }
 
 impl Implementation {
-    /// The command that runs a script.
-    pub(crate) fn command(&self, script: &Path) -> Command {
+    /// The command that runs a script, with the size that it is told, if any.
+    pub(crate) fn command(&self, script: &Path, size: Option<&str>) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(self.options).arg(script);
+        command.args(self.options).arg(script).args(size);
         command
     }
 

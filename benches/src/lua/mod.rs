@@ -8,6 +8,9 @@
 //! counts. Ratios use the CPU time of the process, of the user and of the system, because others use the machine too; it includes
 //! threads that compile. The wall time is in the JSON file.
 //!
+//! Each program takes PUC Lua about half a second, in which compiling counts. With `--longer` it is told the size that its line
+//! `-- longer: N` says, which takes PUC Lua about five seconds.
+//!
 //! A run fails if it does not end well or prints another line than PUC Lua 5.1. A program with such a run has no part in the means,
 //! and the command fails at its end.
 
@@ -82,7 +85,8 @@ pub(crate) fn measure(options: &Options) -> Result<(), Box<dyn std::error::Error
     let mut rows = Vec::new();
     for program in programs(only)? {
         eprintln!("{}", name(&program));
-        rows.push(row(&program, &implementations, rounds));
+        let size = if options.is_longer { Some(longer_size(&program)?) } else { None };
+        rows.push(row(&program, size.as_deref(), &implementations, rounds));
     }
     if rows.is_empty() {
         return Err(format!("no program's name has `{only}` in it").into());
@@ -116,8 +120,15 @@ fn name(program: &Path) -> String {
     program.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Runs a program with all implementations in turns. One that has failed is not run again.
-fn row(program: &Path, implementations: &[Implementation], rounds: usize) -> LuaRow {
+/// The size with which a program takes longer.
+fn longer_size(program: &Path) -> Result<String, String> {
+    let text = fs::read_to_string(program).map_err(|error| format!("{}: {error}", program.display()))?;
+    let size = text.lines().find_map(|line| line.strip_prefix("-- longer: "));
+    size.map(str::to_string).ok_or_else(|| format!("{} has no line `-- longer: N`", program.display()))
+}
+
+/// Runs a program, with a size or with its usual one, with all implementations in turns. One that has failed is not run again.
+fn row(program: &Path, size: Option<&str>, implementations: &[Implementation], rounds: usize) -> LuaRow {
     let mut outcomes = BTreeMap::new();
     let mut expected = None;
     for _ in 0..rounds {
@@ -125,8 +136,8 @@ fn row(program: &Path, implementations: &[Implementation], rounds: usize) -> Lua
             let before = outcomes.remove(implementation.name);
             let outcome = match before {
                 Some(Err(reason)) => Err(reason),
-                Some(Ok(best)) => run(program, implementation, &mut expected).map(|now| now.and(best)),
-                None => run(program, implementation, &mut expected),
+                Some(Ok(best)) => run(program, size, implementation, &mut expected).map(|now| now.and(best)),
+                None => run(program, size, implementation, &mut expected),
             };
             outcomes.insert(implementation.name, outcome);
         }
@@ -135,8 +146,13 @@ fn row(program: &Path, implementations: &[Implementation], rounds: usize) -> Lua
 }
 
 /// Runs a program once. `expected` is what the first run of all has printed, which is one of PUC Lua.
-fn run(program: &Path, implementation: &Implementation, expected: &mut Option<String>) -> Outcome {
-    let run = process::run(&mut implementation.command(program))?;
+fn run(
+    program: &Path,
+    size: Option<&str>,
+    implementation: &Implementation,
+    expected: &mut Option<String>,
+) -> Outcome {
+    let run = process::run(&mut implementation.command(program, size))?;
     let expected = expected.get_or_insert_with(|| run.printed.clone());
     if run.printed != *expected {
         return Err(format!("prints `{}`, and not `{}`", run.printed.trim_end(), expected.trim_end()));
@@ -148,7 +164,7 @@ fn run(program: &Path, implementation: &Implementation, expected: &mut Option<St
 fn starts(implementations: &[Implementation]) -> Result<LuaRow, std::io::Error> {
     let script = std::env::temp_dir().join(format!("azulejo-empty-{}.lua", std::process::id()));
     fs::write(&script, "")?;
-    let row = row(&script, implementations, STARTS);
+    let row = row(&script, None, implementations, STARTS);
     fs::remove_file(&script)?;
     Ok(LuaRow { bench: report::START.to_string(), ..row })
 }
