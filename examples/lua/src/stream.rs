@@ -9,6 +9,7 @@
 use crate::number;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -27,7 +28,7 @@ pub(crate) enum Buffering {
 #[derive(Debug)]
 pub(crate) struct Stream {
     /// `None` if the process was started without it.
-    file: Option<File>,
+    file: Option<StreamFile>,
     /// The process at the other end.
     child: Option<Child>,
     can_read: bool,
@@ -56,15 +57,51 @@ pub(crate) fn invalid_argument() -> io::Error {
     io::Error::from_raw_os_error(EINVAL)
 }
 
-/// A second name of a file that the process was started with, so that it is closed with this one.
+/// What a stream reads and writes.
+#[derive(Debug)]
+enum StreamFile {
+    /// The stream closes it.
+    Own(File),
+    /// One of those that the process was started with, which are everybody's: a program may have a thousand states of Lua, and few files.
+    Standard(ManuallyDrop<File>),
+}
+
+impl StreamFile {
+    fn get(&self) -> &File {
+        match self {
+            StreamFile::Own(file) => file,
+            StreamFile::Standard(file) => file,
+        }
+    }
+}
+
+/// A file that the process was started with.
 #[cfg(unix)]
-fn shared(file: &impl std::os::fd::AsFd) -> Option<File> {
-    file.as_fd().try_clone_to_owned().ok().map(File::from)
+fn standard(file: &impl std::os::fd::AsRawFd) -> Option<StreamFile> {
+    use std::os::fd::FromRawFd;
+    // SAFETY: nobody closes it: the process has it as long as it runs, and this file is not dropped.
+    let file = unsafe { File::from_raw_fd(file.as_raw_fd()) };
+    Some(StreamFile::Standard(ManuallyDrop::new(file)))
 }
 
 #[cfg(windows)]
-fn shared(file: &impl std::os::windows::io::AsHandle) -> Option<File> {
-    file.as_handle().try_clone_to_owned().ok().map(File::from)
+fn standard(file: &impl std::os::windows::io::AsRawHandle) -> Option<StreamFile> {
+    use std::os::windows::io::FromRawHandle;
+    let handle = file.as_raw_handle();
+    // SAFETY: as above, and it is there.
+    (!handle.is_null())
+        .then(|| StreamFile::Standard(ManuallyDrop::new(unsafe { File::from_raw_handle(handle) })))
+}
+
+/// The end of a pipe as a file.
+#[cfg(unix)]
+fn end_of_pipe(pipe: impl Into<std::os::fd::OwnedFd>) -> File {
+    File::from(pipe.into())
+}
+
+#[cfg(windows)]
+fn end_of_pipe(pipe: impl Into<std::os::windows::io::OwnedHandle>) -> File {
+    File::from(pipe.into())
 }
 
 /// What the modes of `open` mean: what a file is opened with, if it is not for reading alone.
@@ -90,7 +127,7 @@ fn mode(text: &[u8]) -> io::Result<Mode> {
 }
 
 impl Stream {
-    fn new(file: Option<File>, (can_read, can_write): (bool, bool), buffering: Buffering) -> Stream {
+    fn new(file: Option<StreamFile>, (can_read, can_write): (bool, bool), buffering: Buffering) -> Stream {
         let (input, output) = (Vec::new(), Vec::new());
         Stream { file, child: None, can_read, can_write, buffering, input, taken: 0, output }
     }
@@ -98,7 +135,8 @@ impl Stream {
     /// Opens a file.
     pub(crate) fn open(path: &Path, mode_text: &[u8]) -> io::Result<Stream> {
         let Mode { can_read, can_write, options } = mode(mode_text)?;
-        Ok(Stream::new(Some(options.open(path)?), (can_read, can_write), Buffering::Full))
+        let file = StreamFile::Own(options.open(path)?);
+        Ok(Stream::new(Some(file), (can_read, can_write), Buffering::Full))
     }
 
     /// A file without a name, to read and write.
@@ -106,7 +144,7 @@ impl Stream {
         let (path, file) = temporary_file()?;
         // Its memory is given back when it is closed. Where the system does not remove what is open, it stays.
         let _ = std::fs::remove_file(path);
-        Ok(Stream::new(Some(file), (true, true), Buffering::Full))
+        Ok(Stream::new(Some(StreamFile::Own(file)), (true, true), Buffering::Full))
     }
 
     /// Runs a command, to read what it writes, or to write what it reads.
@@ -122,9 +160,10 @@ impl Stream {
         };
         let mut child = command.spawn()?;
         let file = match reads {
-            true => child.stdout.take().and_then(|pipe| shared(&pipe)),
-            false => child.stdin.take().and_then(|pipe| shared(&pipe)),
+            true => child.stdout.take().map(end_of_pipe),
+            false => child.stdin.take().map(end_of_pipe),
         };
+        let file = file.map(StreamFile::Own);
         let mut stream = Stream::new(file, (reads, !reads), Buffering::Full);
         stream.child = Some(child);
         Ok(stream)
@@ -132,18 +171,18 @@ impl Stream {
 
     /// What the process reads.
     pub(crate) fn stdin() -> Stream {
-        Stream::new(shared(&io::stdin()), (true, false), Buffering::Full)
+        Stream::new(standard(&io::stdin()), (true, false), Buffering::Full)
     }
 
     /// What the process writes: a line at a time if somebody looks at it.
     pub(crate) fn stdout() -> Stream {
         let buffering = if io::stdout().is_terminal() { Buffering::Line } else { Buffering::Full };
-        Stream::new(shared(&io::stdout()), (false, true), buffering)
+        Stream::new(standard(&io::stdout()), (false, true), buffering)
     }
 
     /// Where the process writes of errors.
     pub(crate) fn stderr() -> Stream {
-        Stream::new(shared(&io::stderr()), (false, true), Buffering::None)
+        Stream::new(standard(&io::stderr()), (false, true), Buffering::None)
     }
 
     /// Sets when it writes.
@@ -207,8 +246,9 @@ impl Stream {
         result
     }
 
-    fn file(&mut self) -> io::Result<&mut File> {
-        self.file.as_mut().ok_or_else(|| io::Error::from_raw_os_error(EBADF))
+    fn file(&self) -> io::Result<&File> {
+        let file = self.file.as_ref().ok_or_else(|| io::Error::from_raw_os_error(EBADF))?;
+        Ok(file.get())
     }
 
     fn unread(&self) -> &[u8] {
@@ -404,6 +444,21 @@ pub(crate) fn error_text(error: &io::Error) -> (String, i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn streams_of_the_process_are_its_files_and_stay_open() {
+        use std::os::fd::AsRawFd;
+        type Open = fn() -> Stream;
+        let streams: [Open; 3] = [Stream::stdin, Stream::stdout, Stream::stderr];
+        for (number, open) in streams.into_iter().enumerate() {
+            let stream = open();
+            let is = stream.file().expect("the test has it").as_raw_fd();
+            assert_eq!(is, number as i32, "no other name of the file");
+            drop(stream);
+            assert!(open().file().expect("it is open").metadata().is_ok());
+        }
+    }
 
     fn with(text: &[u8]) -> Stream {
         let mut stream = Stream::temporary().expect("a file");

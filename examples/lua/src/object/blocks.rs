@@ -10,11 +10,8 @@
 use super::header::{Header, ObjectKind};
 use super::kept;
 use super::large::LargeObjects;
-use super::spare::Spare;
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use super::spans::{BLOCK, SPAN, Spans};
 
-/// The bytes of a block, and its alignment.
-const BLOCK: usize = 1 << 16;
 /// Cells are multiples of this.
 const GRAIN: usize = 16;
 /// The largest cell. What is larger has memory of its own.
@@ -27,8 +24,8 @@ const N_SIZES: usize = MAX_CELL / GRAIN;
 const SWEPT_AT_ONCE: usize = 4;
 /// So many blocks without objects are kept in any case.
 const LEAST_SPARE: usize = 64;
-/// So many blocks go back to the system at once.
-const RELEASED_AT_ONCE: usize = 8;
+/// The work of giving a span to the system, as that of sweeping so many bytes.
+const RELEASE_WORK: usize = 1 << 14;
 
 /// The start of a block.
 #[repr(C, align(16))]
@@ -39,6 +36,8 @@ struct MemoryBlock {
     used: u32,
     /// The number of the sweep that it has been through.
     sweep: u32,
+    /// The place of its span.
+    span: u32,
 }
 
 /// A free cell: a header of kind `Free`, and the next one.
@@ -62,8 +61,9 @@ struct Size {
 pub(super) struct Blocks {
     sizes: Vec<Size>,
     large: LargeObjects,
-    /// Blocks without objects, and how many of them may go.
-    spare: Spare<*mut MemoryBlock>,
+    /// Where blocks come from.
+    spans: Spans,
+    /// How many blocks without objects may go.
     unused: usize,
     /// The number of the sweep that has begun last.
     sweep: u32,
@@ -88,7 +88,7 @@ impl Blocks {
         let size = || Size { free: std::ptr::null_mut(), blocks: Vec::new(), next_block: 0, newest: null };
         let sizes = (0..N_SIZES).map(|_| size()).collect();
         let large = LargeObjects::default();
-        Blocks { sizes, large, spare: Spare::default(), unused: 0, sweep: 0, bytes: 0 }
+        Blocks { sizes, large, spans: Spans::default(), unused: 0, sweep: 0, bytes: 0 }
     }
 
     /// Memory for an object; its bytes are what they were. `is_garbage` says whether an object is garbage, and is told of it before its
@@ -129,9 +129,10 @@ impl Blocks {
             (*block).sweep == self.sweep && ((*block).used as usize) < n_cells(cell)
         };
         if size.newest.is_null() || !has_room(size.newest) {
-            let memory = self.spare.take().unwrap_or_else(new_block);
+            let (memory, span) = self.spans.take();
+            let memory: *mut MemoryBlock = memory.cast();
             // SAFETY: the block is this large.
-            unsafe { memory.write(MemoryBlock { cell: cell as u32, used: 0, sweep: self.sweep }) };
+            unsafe { memory.write(MemoryBlock { cell: cell as u32, used: 0, sweep: self.sweep, span }) };
             size.newest = memory;
             // Blocks that are not swept stay behind those that are.
             size.blocks.push(memory);
@@ -193,7 +194,8 @@ impl Blocks {
         if size.newest == block {
             size.newest = std::ptr::null_mut();
         }
-        self.spare.keep(block);
+        // SAFETY: the block is there, and nothing in it is used any more.
+        self.spans.give_back(block.cast(), unsafe { (*block).span });
         true
     }
 
@@ -204,7 +206,7 @@ impl Blocks {
             size.free = std::ptr::null_mut();
         }
         self.sweep = self.sweep.wrapping_add(1);
-        self.unused = self.spare.begin_sweep().saturating_sub(LEAST_SPARE);
+        self.unused = self.spans.begin_sweep().saturating_sub(LEAST_SPARE);
         self.large.begin_sweep();
     }
 
@@ -214,11 +216,10 @@ impl Blocks {
         if let Some(work) = self.large.sweep_some(&mut self.bytes, is_garbage) {
             return Some(work);
         }
-        if self.unused > 0 {
-            let count = self.unused.min(RELEASED_AT_ONCE);
-            (0..count).filter_map(|_| self.spare.take()).for_each(free_block);
-            self.unused -= count;
-            return Some(1 << 13);
+        if self.unused >= SPAN {
+            let is_released = self.spans.release();
+            self.unused = if is_released { self.unused - SPAN } else { 0 };
+            return Some(RELEASE_WORK);
         }
         let waiting = |size: &Size| size.next_block < size.blocks.len();
         let index = self.sizes.iter().position(waiting)?;
@@ -260,33 +261,6 @@ impl Blocks {
         }
         self.large.each(visit);
     }
-}
-
-impl Drop for Blocks {
-    fn drop(&mut self) {
-        let blocks = self.sizes.iter().flat_map(|size| &size.blocks);
-        blocks.for_each(|block| free_block(*block));
-        std::mem::take(&mut self.spare).into_pieces().into_iter().for_each(free_block);
-    }
-}
-
-fn block_layout() -> Layout {
-    Layout::from_size_align(BLOCK, BLOCK).expect("a block has a size")
-}
-
-/// Memory for a block.
-fn new_block() -> *mut MemoryBlock {
-    // SAFETY: the size is not zero.
-    let block: *mut MemoryBlock = unsafe { alloc(block_layout()) }.cast();
-    if block.is_null() {
-        handle_alloc_error(block_layout());
-    }
-    block
-}
-
-fn free_block(block: *mut MemoryBlock) {
-    // SAFETY: it was allocated so.
-    unsafe { dealloc(block.cast(), block_layout()) };
 }
 
 /// How many cells of this size a block has.

@@ -18,6 +18,7 @@ pub(crate) mod layout;
 mod mark;
 pub mod shape;
 mod shape_life;
+mod spans;
 mod spare;
 pub mod string;
 mod string_set;
