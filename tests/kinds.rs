@@ -490,9 +490,47 @@ mod wrong {
         let built = std::panic::catch_unwind(|| drop(Engine::<Op>::new()));
         let message = *built.expect_err("they are broken").downcast::<String>().expect("it says how");
         for broken in [
-            "kind `small`\", problem: \"the box of 0xffffffff, 0xffffffffffffffff, is not of the kind",
-            "kind `letter`\", problem: \"in the box of 0x80 is 0x0",
-            "kind `small`\", problem: \"the box of 0x0, 0x700000000, is of kind `any` too",
+            "kind `small`: the box of 0xffffffff, 0xffffffffffffffff, is not of the kind",
+            "kind `letter`: in the box of 0x80 is 0x0",
+            "kind `small`: the box of 0x0, 0x700000000, is of kind `any` too",
+        ] {
+            assert!(message.contains(broken), "{message}");
+        }
+    }
+}
+
+/// Kinds that break laws for words that only their formulas tell.
+mod overlapping {
+    use azulejo::prelude::*;
+
+    const OBJECT: u64 = 0xfffc << 48;
+    const NIL: u64 = 0xfffb << 48;
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    enum Op {
+        Box { dst: Out<u64>, a: In<f64> },
+        Return { a: In<u64> },
+    }
+
+    template! {
+        kinds u64 {
+            number: f64 { is (uge $box 0) unbox (bitcast $box f64) box (bitcast $value u64) }
+            nil { is (uge $box &NIL) }
+            object: ptr { is (uge $box &OBJECT) unbox (sub $box &NIL) box (add $value &OBJECT) }
+        }
+        Op::Box => (box number $a)
+        Op::Return => (return $a)
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    fn debug_builds_try_words_near_the_constants() {
+        let built = std::panic::catch_unwind(|| drop(Engine::<Op>::new()));
+        let message = *built.expect_err("they are broken").downcast::<String>().expect("it says how");
+        for broken in [
+            "kind `number`: the word 0xfffb000000000000 is of kind `nil` too",
+            "kind `nil`: the word 0xfffc000000000000 is of kind `object` too",
+            "kind `object`: in the box of 0x1000000000000 is 0x2000000000000",
         ] {
             assert!(message.contains(broken), "{message}");
         }

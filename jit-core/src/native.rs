@@ -94,6 +94,7 @@ pub struct Call;
     message = "the function takes `{Self}`, not what the template passes",
     label = "this is passed",
     note = "write the type that the function takes in `(carg value type)`",
+    note = "the context is of the type that `#[bytecode(context = …)]` says, and the cases of a site are `Cases` of its struct",
     note = "an enum with `#[derive(Scalar)]` is taken as an `Option`, unless it says which variant all `other` numbers are"
 )]
 pub trait Argument<'call, K: PassedKind>: Sized {
@@ -123,6 +124,7 @@ pub trait Returned<K: PassedKind> {
 #[diagnostic::on_unimplemented(
     message = "the function takes both `{Other}` and `{Self}`, which may lead to the same value",
     label = "the value again",
+    note = "if another error says that one of them is not what the template passes, mend that first",
     note = "an exclusive reference is the only one: take the value once, or one of these as a raw pointer"
 )]
 pub trait Beside<'this, 'other, K: PassedKind, L: PassedKind, Other>: Argument<'this, K> {
@@ -156,6 +158,7 @@ impl Apart for (Exclusive, Made) {}
     message = "the function takes `{Self}`, not what the template passes",
     label = "this is passed",
     note = "write the type that the function takes in `(carg value type)`",
+    note = "the context is of the type that `#[bytecode(context = …)]` says, and the cases of a site are `Cases` of its struct",
     note = "an enum with `#[derive(Scalar)]` has to be made of a number: leave the convention out"
 )]
 pub trait Direct<'call, K: PassedKind>: Argument<'call, K> {

@@ -62,7 +62,7 @@ pub struct Function<'a, B> {
 /// ```
 /// # use azulejo_core::verify::{Fault, VerifyError};
 /// let error = VerifyError { at: 3, fault: Fault::FallsOff };
-/// assert_eq!(error.to_string(), "bytecode 3: control goes on behind the last bytecode");
+/// assert_eq!(error.to_string(), "bytecode 3: control goes on behind the last bytecode; a return, a jump or a trap ends a function");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VerifyError {
@@ -181,7 +181,9 @@ impl fmt::Display for VerifyError {
                 f,
                 "operand {operand} is the labels from {first}, {count} of them, which the function does not have"
             ),
-            Fault::FallsOff => f.write_str("control goes on behind the last bytecode"),
+            Fault::FallsOff => f.write_str(
+                "control goes on behind the last bytecode; a return, a jump or a trap ends a function",
+            ),
             Fault::Underflow { pops, depth } => {
                 write!(f, "{pops} values are popped, but the operand stack has {depth}")
             }

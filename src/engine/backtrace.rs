@@ -64,8 +64,8 @@ pub(super) struct Failures {
 
 impl<B: Bytecode> Engine<B> {
     /// Returns the functions that were running at the last failure, and the bytecode at which each of them was: in
-    /// [`frames`](Backtrace::frames), innermost first. The backtrace is empty if no call has failed yet, or if
-    /// [`Builder::backtraces`](crate::Builder::backtraces) is off.
+    /// [`frames`](Backtrace::frames), innermost first. The backtrace is empty if no call has failed yet, if
+    /// `try` has caught the last failure, or if [`Builder::backtraces`](crate::Builder::backtraces) is off.
     ///
     /// A function that ended in a tail call has no frame: its callee took its place. If a Rust function that a template called
     /// calls the engine again, that call has a backtrace of its own, without the functions around it.

@@ -21,6 +21,7 @@ mod inlined;
 mod inlining;
 mod interpreter;
 mod interrupt;
+mod laws;
 mod overflow;
 mod remove;
 mod run;

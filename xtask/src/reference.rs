@@ -19,7 +19,9 @@ const WIDTH: usize = 120;
 
 const HEAD: &str = "\
 What templates can say, word by word. `cargo xtask reference` writes this page from the table of operators, and each example \
-is run with the tests, in every tier.
+is run with the tests, in every tier. The words for dynamic languages are not here: kinds of values (`as`, \
+`is`, `box`, `unbox`), sites (`cached`, `case`), slow paths (`slow`), `frames`, `regions` and `quicken` have their sections in the \
+chapter on the template language.
 
 `value` is an integer or a float, `number` an integer of 64 bits, `address` an integer of 64 bits or a pointer, `type` one of \
 `i8` to `i64`, `u8` to `u64`, `ptr`, `f32` and `f64`. Where two values have one type, a narrower integer is widened by its own \
@@ -54,7 +56,7 @@ fn files() -> Vec<(&'static str, String)> {
 }
 
 fn page() -> String {
-    let mut page = "# Every word of the template language\n\n".to_string();
+    let mut page = "# The words of the template language\n\n".to_string();
     HEAD.split("\n\n").for_each(|part| paragraph(&mut page, part));
     for section in SECTIONS {
         writeln!(page, "## {}\n", section.title).expect("text can be written");

@@ -17,38 +17,75 @@ pub fn kinds(graph: &Graph) -> Vec<Violation> {
     left.map(violation).collect()
 }
 
-/// The laws of kinds that some examples break. Kinds of 64-bit integers and addresses are not tried, since it is unknown which
-/// numbers they are about.
+/// The laws of kinds that some examples break: values of the types that kinds have, and words near the constants in their formulas.
 pub fn laws(kinds: &[ValueKind], vocab: Vocabulary) -> Vec<Violation> {
+    let words = words(kinds);
     let mut found = Vec::new();
-    let mut wrong = |kind: &ValueKind, problem: String| {
-        found.push(Violation { place: format!("kind `{}`", kind.name), problem });
-    };
     let is_of = |kind: &ValueKind, word| kind.formula(Op::IS).evaluate(vocab, word) == Some(1);
     for (number, kind) in kinds.iter().enumerate() {
-        for value in examples(kind.ty) {
+        // One example of each law is told.
+        let (mut strange, mut changed, mut shared) = (None, None, None);
+        let others = || kinds.iter().enumerate().filter(|(at, _)| *at != number).map(|(_, other)| other);
+        for value in examples(kind.ty).unwrap_or_else(|| values_in(kind, &words, vocab)) {
             let Some(word) = kind.formula(Op::BOX).evaluate(vocab, value) else { break };
             if !is_of(kind, word) {
-                wrong(kind, format!("the box of {value:#x}, {word:#x}, is not of the kind"));
+                strange.get_or_insert(format!("the box of {value:#x}, {word:#x}, is not of the kind"));
             }
             let inside = kind.formula(Op::UNBOX).evaluate(vocab, word);
-            if inside.is_some_and(|inside| inside != value && !are_nans(kind.ty, inside, value)) {
-                wrong(kind, format!("in the box of {value:#x} is {:#x}", inside.unwrap_or(0)));
-            }
-            if let Some((_, other)) =
-                kinds.iter().enumerate().find(|(at, other)| *at != number && is_of(other, word))
+            if let Some(inside) = inside
+                && inside != value
+                && !are_nans(kind.ty, inside, value)
             {
-                wrong(kind, format!("the box of {value:#x}, {word:#x}, is of kind `{}` too", other.name));
+                changed.get_or_insert(format!("in the box of {value:#x} is {inside:#x}"));
+            }
+            if let Some(other) = others().find(|other| is_of(other, word)) {
+                let name = other.name;
+                shared.get_or_insert(format!("the box of {value:#x}, {word:#x}, is of kind `{name}` too"));
             }
         }
+        for word in words.iter().filter(|word| is_of(kind, **word)) {
+            if let Some(other) = kinds[number + 1..].iter().find(|other| is_of(other, *word)) {
+                shared.get_or_insert(format!("the word {word:#x} is of kind `{}` too", other.name));
+            }
+        }
+        let problems = [strange, changed, shared].into_iter().flatten();
+        found.extend(problems.map(|problem| Violation { place: format!("kind `{}`", kind.name), problem }));
     }
     found
 }
 
-/// Some values of a type, as bits. The NaNs are those that arithmetic makes of numbers: others come from outside, and may be made
-/// canonical there.
-fn examples(ty: Type) -> Vec<u64> {
-    match ty {
+/// Words of which one of the kinds may be a word, and those next to them: the formulas' constants, also at the places to which the formulas
+/// shift.
+fn words(kinds: &[ValueKind]) -> Vec<u64> {
+    /// The low bits of an address.
+    const LOW: u64 = 0x1230;
+    let formulas = kinds.iter().flat_map(|kind| [kind.is, kind.unbox, kind.make_box]);
+    let terms = formulas.flat_map(|formula| formula.terms).filter(|term| term.op == Op::CONST);
+    let mut constants: Vec<u64> = terms.map(|term| term.imm as u64).collect();
+    constants.sort_unstable();
+    constants.dedup();
+    let places =
+        || core::iter::once(0).chain(constants.iter().copied().filter(|place| (1..64).contains(place)));
+    let tags = constants.iter().flat_map(|tag| places().map(move |place| (tag, place)));
+    let tags = tags.map(|(tag, place)| (tag << place, tag << place >> place == *tag));
+    let tags = tags.filter(|(_, is_whole)| *is_whole).map(|(tag, _)| tag);
+    let mut words: Vec<u64> =
+        tags.flat_map(|tag| [tag.wrapping_sub(1), tag, tag.wrapping_add(1), tag | LOW]).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// The values that are in words of a kind.
+fn values_in(kind: &ValueKind, words: &[u64], vocab: Vocabulary) -> Vec<u64> {
+    let of_kind = words.iter().filter(|word| kind.is.evaluate(vocab, **word) == Some(1));
+    of_kind.filter_map(|word| kind.unbox.evaluate(vocab, *word)).collect()
+}
+
+/// Some values of a type, as bits; `None` if only the kind tells which numbers or addresses it is about. The NaNs are those that arithmetic
+/// makes of numbers: others come from outside, and may be made canonical there.
+fn examples(ty: Type) -> Option<Vec<u64>> {
+    let values = match ty {
         Type::F64 => [0.0, -0.0, 1.5, -1e300, f64::MIN_POSITIVE, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]
             .into_iter()
             .map(f64::to_bits)
@@ -62,8 +99,10 @@ fn examples(ty: Type) -> Vec<u64> {
                 .map(|bits| ty.truncate(bits))
                 .into()
         }
-        _ => Vec::new(),
-    }
+        Type::Void => Vec::new(),
+        _ => return None,
+    };
+    Some(values)
 }
 
 fn are_nans(ty: Type, one: u64, other: u64) -> bool {

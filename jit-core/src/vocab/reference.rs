@@ -75,7 +75,7 @@ macro_rules! sections {
     (@form $form:literal) => { Some($form) };
 }
 
-/// Every word of the template language.
+/// The words of the template language but for those about kinds of values, sites and slow paths.
 pub static SECTIONS: &[Section] = sections! {
     "Arithmetic" {
         "add" "The sum. Of integers it wraps around.",

@@ -94,7 +94,7 @@ impl fmt::Display for Trap {
             Trap::Overflow => f.write_str("integer overflow in division"),
             Trap::BadConversion => f.write_str("float has no integer value in range"),
             Trap::StackOverflow => f.write_str("calls nest too deep"),
-            Trap::BadCall => f.write_str("no such function for these arguments"),
+            Trap::BadCall => f.write_str("no function has this number, or it takes fewer arguments"),
             Trap::NotInFiber => f.write_str("suspended outside of any fiber"),
             Trap::AcrossRust => f.write_str("suspended across a call that a Rust function made"),
             Trap::Ended => f.write_str("the program was ended"),

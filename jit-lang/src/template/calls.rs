@@ -49,7 +49,7 @@ impl Checker<'_> {
 
     /// Checks `(invoke observes function (arglist value …) type)`, or `invokev` without a type.
     pub(super) fn invoke(&mut self, word: &str, rest: &[Sexpr], place: Place) -> Checked<Typed> {
-        let usage = "a function's number or address, `(arglist value …)`, and for `invoke` the result's type";
+        let usage = &with_result(word, "a function's number or address, `(arglist value …)`");
         let (effect, rest) = match rest.split_first() {
             Some((first, others)) if first.word() == Some("observes") => (Effect::Observes, others),
             _ => (Effect::Memory, rest),
@@ -195,9 +195,7 @@ impl Checker<'_> {
                 return fail(place, why);
             }
         }
-        let form = word.trim_end_matches('v');
-        let usage =
-            format!("a function, `(arglist (carg value type) …)`, and for `{form}` the result's type");
+        let usage = with_result(word, "a function, `(arglist (carg value type) …)`");
         // A `bool` is passed as a byte, and is a flag in the template.
         let is_flag = rest.len() == 3 && is_bool(&rest[2]);
         let as_byte =
@@ -309,6 +307,15 @@ impl Checker<'_> {
             Kind::Frames => Leads::Frames,
             _ => Leads::Elsewhere,
         }
+    }
+}
+
+/// What a call takes, and its result: the word ends with `v` if there is none.
+fn with_result(word: &str, takes: &str) -> String {
+    let form = word.trim_end_matches('v');
+    match word == form {
+        true => format!("{takes} and the result's type, or is `{form}v` if there is no result"),
+        false => format!("{takes}, or is `{form}` if there is a result"),
     }
 }
 

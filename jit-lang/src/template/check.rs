@@ -247,11 +247,24 @@ impl<'a> Checker<'a> {
             }
             Sexpr::Macro(name, place) => self.expand(name, &[], *place, expect),
             Sexpr::Param(name, place) => fail(*place, format!("`,{name}` is no parameter of a macro here")),
-            Sexpr::Word(_, Name { text, .. }, place) => {
-                fail(*place, format!("`{text}` alone is no expression; write `({text} …)`"))
-            }
+            Sexpr::Word(_, name, place) => fail(*place, self.alone(name)),
             Sexpr::List(items, place) => self.list(items, *place, expect),
         }
+    }
+
+    /// Why a word alone is no expression, and what may be meant.
+    fn alone(&self, name: &Name) -> String {
+        let text = &name.text;
+        let help = if self.opcode.operands.iter().any(|operand| operand.name == *text) {
+            format!("the operand is `${text}`")
+        } else if self.kinds.all.iter().any(|kind| kind.name == *text) {
+            format!("`(is {text} value)` looks whether a value is of this kind")
+        } else if is_spelled_as_constant(text) {
+            format!("the constant is `&{text}`")
+        } else {
+            format!("write `({text} …)`")
+        };
+        format!("`{text}` alone is no expression; {help}")
     }
 
     fn operand(&mut self, name: &Name, place: Place) -> Checked<Typed> {
@@ -558,7 +571,7 @@ pub(super) fn constant_tokens(
     let Some(args) = args else { return Ok(path.to_vec()) };
     let text = text(path);
     let last = text.rsplit("::").next().unwrap_or("");
-    if args.is_empty() && last.contains(|c: char| c.is_uppercase()) && !last.contains(char::is_lowercase) {
+    if args.is_empty() && is_spelled_as_constant(last) {
         let message = format!(
             "`(&{text})` calls a function, and `{text}` is spelled like a constant: that is `&{text}`"
         );
@@ -575,4 +588,9 @@ pub(super) fn constant_tokens(
         "static" => return fail(place, "the address of a static is a value, and no number that rustc knows"),
         _ => called("", path),
     })
+}
+
+/// Whether a name is spelled as those of constants are.
+fn is_spelled_as_constant(name: &str) -> bool {
+    name.contains(char::is_uppercase) && !name.contains(char::is_lowercase)
 }

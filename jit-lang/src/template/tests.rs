@@ -429,6 +429,9 @@ fn mistakes_are_told_where_they_are() {
         ("(add $a $f)", "(add", "an integer and a float"),
         ("(add $a $b)", "$b", "`Add` has no operand or name `$b`; there are $dst $a $f $to"),
         ("(add $to 1)", "$to", "`$to` is a label, no value"),
+        ("(add $a a)", "a)", "`a` alone is no expression; the operand is `$a`"),
+        ("(add $a NIL)", "NIL", "`NIL` alone is no expression; the constant is `&NIL`"),
+        ("(add $a x)", "x)", "`x` alone is no expression; write `(x …)`"),
         ("(load $a i64)", "load", "reading and writing memory is unsafe"),
         ("(let: (($x $a)) $a)", "$x", "nothing uses `$x`"),
         ("(add $a", "(add", "this is not closed"),
@@ -441,6 +444,12 @@ fn mistakes_are_told_where_they_are() {
         assert!(error.message.starts_with(message), "{row}: {}", error.message);
         assert!(row[error.place.first as usize..].starts_with(wrong), "{row}: {}", error.message);
     }
+    let Err(error) = compiled("Less { dst: Out<f64>, a: In<i64> }", "(lt $a 1)") else {
+        panic!("a flag is no float")
+    };
+    let number = "(stof (flagval (lt $a 1) i64) f64)";
+    assert!(error.message.contains("`(stof (flagval … i64) f64)` makes it one or zero"), "{}", error.message);
+    assert!(compiled("Less { dst: Out<f64>, a: In<i64> }", number).is_ok());
 }
 
 /// The opcodes of the rig, each with its declaration and its row.

@@ -244,7 +244,10 @@ impl Checker<'_> {
             None => expect.map_or(values[0].ty, Scalar::ty),
         };
         if firm.iter().any(|value| value.ty.is_float() != ty.is_float()) {
-            return fail(place, "an integer and a float: convert one of them, with `stof` or `ftos_sat`");
+            let boxed =
+                if self.kinds.boxed.is_some() { ", or put it into its box, `(box kind …)`" } else { "" };
+            let help = "convert one of them, with `stof` or `ftos_sat`";
+            return fail(place, format!("an integer and a float: {help}{boxed}"));
         }
         if let Some(odd) = firm.iter().find(|value| value.ty != ty) {
             if ty.is_float() {
@@ -282,10 +285,11 @@ impl Checker<'_> {
         }
         let (found, wanted) = (value.ty, scalar.name());
         if found == Type::Flag {
-            return fail(
-                value.place,
-                format!("a flag is no value; `(flagval … {wanted})` makes it one or zero"),
-            );
+            let number = match ty.is_float() {
+                true => format!("(stof (flagval … i64) {wanted})"),
+                false => format!("(flagval … {wanted})"),
+            };
+            return fail(value.place, format!("a flag is no value; `{number}` makes it one or zero"));
         }
         let bits = format!("`(bitcast … {wanted})` takes its bits");
         let help = match (found.is_float(), ty.is_float()) {
