@@ -463,6 +463,16 @@ fn formulas_may_have_operators_of_ones_own() {
     assert_eq!([0x501, 0x502].map(|value| small.is.evaluate(vocab, value)), [Some(1), Some(0)]);
 }
 
+/// Making an engine tells these breaches of the laws of kinds.
+#[cfg(debug_assertions)]
+fn assert_tells<B: Bytecode>(breaches: &[&str]) {
+    let built = std::panic::catch_unwind(|| drop(Engine::<B>::new()));
+    let message = *built.expect_err("they are broken").downcast::<String>().expect("it says how");
+    for breach in breaches {
+        assert!(message.contains(breach), "{message}");
+    }
+}
+
 /// Kinds that break each law that can be tried.
 mod wrong {
     use azulejo::prelude::*;
@@ -487,15 +497,11 @@ mod wrong {
     #[test]
     #[cfg(debug_assertions)]
     fn debug_builds_try_the_laws() {
-        let built = std::panic::catch_unwind(|| drop(Engine::<Op>::new()));
-        let message = *built.expect_err("they are broken").downcast::<String>().expect("it says how");
-        for broken in [
+        super::assert_tells::<Op>(&[
             "kind `small`: the box of 0xffffffff, 0xffffffffffffffff, is not of the kind",
             "kind `letter`: in the box of 0x80 is 0x0",
             "kind `small`: the box of 0x0, 0x700000000, is of kind `any` too",
-        ] {
-            assert!(message.contains(broken), "{message}");
-        }
+        ]);
     }
 }
 
@@ -525,14 +531,10 @@ mod overlapping {
     #[test]
     #[cfg(debug_assertions)]
     fn debug_builds_try_words_near_the_constants() {
-        let built = std::panic::catch_unwind(|| drop(Engine::<Op>::new()));
-        let message = *built.expect_err("they are broken").downcast::<String>().expect("it says how");
-        for broken in [
+        super::assert_tells::<Op>(&[
             "kind `number`: the word 0xfffb000000000000 is of kind `nil` too",
             "kind `nil`: the word 0xfffc000000000000 is of kind `object` too",
             "kind `object`: in the box of 0x1000000000000 is 0x2000000000000",
-        ] {
-            assert!(message.contains(broken), "{message}");
-        }
+        ]);
     }
 }

@@ -21,7 +21,7 @@ pub fn kinds(graph: &Graph) -> Vec<Violation> {
 pub fn laws(kinds: &[ValueKind], vocab: Vocabulary) -> Vec<Violation> {
     let words = words(kinds);
     let mut found = Vec::new();
-    let is_of = |kind: &ValueKind, word| kind.formula(Op::IS).evaluate(vocab, word) == Some(1);
+    let is_of = |kind: &ValueKind, word| is_of(kind, word, vocab);
     for (number, kind) in kinds.iter().enumerate() {
         // One example of each law is told.
         let (mut strange, mut changed, mut shared) = (None, None, None);
@@ -54,6 +54,11 @@ pub fn laws(kinds: &[ValueKind], vocab: Vocabulary) -> Vec<Violation> {
     found
 }
 
+/// Whether a word is of a kind.
+fn is_of(kind: &ValueKind, word: u64, vocab: Vocabulary) -> bool {
+    kind.is.evaluate(vocab, word) == Some(1)
+}
+
 /// Words of which one of the kinds may be a word, and those next to them: the formulas' constants, also at the places to which the formulas
 /// shift.
 fn words(kinds: &[ValueKind]) -> Vec<u64> {
@@ -66,9 +71,9 @@ fn words(kinds: &[ValueKind]) -> Vec<u64> {
     constants.dedup();
     let places =
         || core::iter::once(0).chain(constants.iter().copied().filter(|place| (1..64).contains(place)));
-    let tags = constants.iter().flat_map(|tag| places().map(move |place| (tag, place)));
-    let tags = tags.map(|(tag, place)| (tag << place, tag << place >> place == *tag));
-    let tags = tags.filter(|(_, is_whole)| *is_whole).map(|(tag, _)| tag);
+    let placed = constants.iter().flat_map(|tag| places().map(move |place| (*tag, place)));
+    let whole = placed.filter(|(tag, place)| tag << place >> place == *tag);
+    let tags = whole.map(|(tag, place)| tag << place);
     let mut words: Vec<u64> =
         tags.flat_map(|tag| [tag.wrapping_sub(1), tag, tag.wrapping_add(1), tag | LOW]).collect();
     words.sort_unstable();
@@ -78,7 +83,7 @@ fn words(kinds: &[ValueKind]) -> Vec<u64> {
 
 /// The values that are in words of a kind.
 fn values_in(kind: &ValueKind, words: &[u64], vocab: Vocabulary) -> Vec<u64> {
-    let of_kind = words.iter().filter(|word| kind.is.evaluate(vocab, **word) == Some(1));
+    let of_kind = words.iter().filter(|word| is_of(kind, **word, vocab));
     of_kind.filter_map(|word| kind.unbox.evaluate(vocab, *word)).collect()
 }
 

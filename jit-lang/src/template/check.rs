@@ -247,15 +247,15 @@ impl<'a> Checker<'a> {
             }
             Sexpr::Macro(name, place) => self.expand(name, &[], *place, expect),
             Sexpr::Param(name, place) => fail(*place, format!("`,{name}` is no parameter of a macro here")),
-            Sexpr::Word(_, name, place) => fail(*place, self.alone(name)),
+            Sexpr::Word(_, name, place) => fail(*place, self.alone(name, *place)),
             Sexpr::List(items, place) => self.list(items, *place, expect),
         }
     }
 
     /// Why a word alone is no expression, and what may be meant.
-    fn alone(&self, name: &Name) -> String {
+    fn alone(&self, name: &Name, place: Place) -> String {
         let text = &name.text;
-        let help = if self.opcode.operands.iter().any(|operand| operand.name == *text) {
+        let help = if self.find_operand(name, place).is_ok() {
             format!("the operand is `${text}`")
         } else if self.kinds.all.iter().any(|kind| kind.name == *text) {
             format!("`(is {text} value)` looks whether a value is of this kind")

@@ -7,6 +7,7 @@
 //! **Invariant:** a span's bits say which of its blocks nobody uses, and `count` is how many these are in all spans. No span in front of `first`
 //! has any.
 
+use super::spare::Least;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// The bytes of a block, and its alignment.
@@ -28,8 +29,8 @@ pub(super) struct Spans {
     places: Vec<Option<Span>>,
     first: usize,
     count: usize,
-    /// The least number of unused blocks since the last sweep has begun.
-    least: usize,
+    /// How many unused blocks there were at least since the last sweep has begun.
+    least: Least,
 }
 
 fn layout() -> Layout {
@@ -61,8 +62,8 @@ impl Drop for Span {
 impl Spans {
     /// Memory for a block, and the place of its span.
     pub(super) fn take(&mut self) -> (*mut u8, u32) {
-        let behind = self.places[self.first..].iter();
-        let found = behind.into_iter().position(|span| span.as_ref().is_some_and(|span| span.free != 0));
+        let mut behind = self.places[self.first..].iter();
+        let found = behind.position(|span| span.as_ref().is_some_and(|span| span.free != 0));
         self.first = match found {
             Some(distance) => self.first + distance,
             None => self.add(),
@@ -71,7 +72,7 @@ impl Spans {
         let number = span.free.trailing_zeros();
         span.free &= !(1 << number);
         self.count -= 1;
-        self.least = self.least.min(self.count);
+        self.least.note(self.count);
         (span.start.wrapping_add(number as usize * BLOCK), self.first as u32)
     }
 
@@ -97,7 +98,7 @@ impl Spans {
 
     /// Called when a sweep begins: how many blocks nobody has wanted since the last one has.
     pub(super) fn begin_sweep(&mut self) -> usize {
-        std::mem::replace(&mut self.least, self.count)
+        self.least.begin(self.count)
     }
 
     /// Gives a span to the system, if there is one whose blocks nobody uses; returns whether there was.
@@ -106,7 +107,7 @@ impl Spans {
         let Some(place) = self.places.iter().rposition(is_unused) else { return false };
         self.places[place] = None;
         self.count -= SPAN;
-        self.least = self.least.min(self.count);
+        self.least.note(self.count);
         true
     }
 }

@@ -1,25 +1,41 @@
 //! Pieces of memory of one size that nobody uses, for whoever wants one next.
 //!
 //! In: pieces, and when sweeps begin. Out: the pieces again, and how many of them nobody has wanted from one sweep to the next: these may go
-//! back to the system.
+//! back to the system. That is the least number of them between the two sweeps.
+
+/// The least of a number that changes.
+#[derive(Default)]
+pub(super) struct Least(usize);
+
+impl Least {
+    /// The number is this now.
+    pub(super) fn note(&mut self, now: usize) {
+        self.0 = self.0.min(now);
+    }
+
+    /// Begins again with the number as it is now; returns the least one until now.
+    pub(super) fn begin(&mut self, now: usize) -> usize {
+        std::mem::replace(&mut self.0, now)
+    }
+}
 
 /// The pieces. See the module's head.
 pub(super) struct Spare<T> {
     pieces: Vec<T>,
-    /// The least number of them since the last sweep has begun.
-    least: usize,
+    /// How many there were at least since the last sweep has begun.
+    least: Least,
 }
 
 impl<T> Default for Spare<T> {
     fn default() -> Self {
-        Spare { pieces: Vec::new(), least: 0 }
+        Spare { pieces: Vec::new(), least: Least::default() }
     }
 }
 
 impl<T> Spare<T> {
     pub(super) fn take(&mut self) -> Option<T> {
         let piece = self.pieces.pop();
-        self.least = self.least.min(self.pieces.len());
+        self.least.note(self.pieces.len());
         piece
     }
 
@@ -29,7 +45,7 @@ impl<T> Spare<T> {
 
     /// Called when a sweep begins: how many pieces nobody has wanted since the last one has.
     pub(super) fn begin_sweep(&mut self) -> usize {
-        std::mem::replace(&mut self.least, self.pieces.len())
+        self.least.begin(self.pieces.len())
     }
 
     pub(super) fn into_pieces(self) -> Vec<T> {
