@@ -138,7 +138,7 @@ pub(crate) mod toy {
     use crate::call::Stubs;
     use crate::emit::{self, Options};
     use crate::memory::Finished;
-    use crate::unwind::{Change, Described, StackFrame, Step};
+    use crate::unwind::{Change, Described, MADE_AT_ONCE, StackFrame, Step};
     use azulejo_core::target::RegSet;
 
     const RETURN: Reg = Reg::int(30);
@@ -211,8 +211,6 @@ pub(crate) mod toy {
             self
         }
 
-        fn start_at(&mut self, _: u32) {}
-
         fn has_short_epilogue(&self) -> bool {
             false
         }
@@ -243,7 +241,8 @@ pub(crate) mod toy {
 
     /// Code with these bytes.
     pub(crate) fn finished(bytes: &[u8]) -> Finished<'_> {
-        let described = Described { machine: &TOY, frame: &Frame, leaves: &[], end: bytes.len() };
+        let described =
+            Described { machine: &TOY, frame: &Frame, frames: MADE_AT_ONCE, leaves: &[], end: bytes.len() };
         Finished { bytes, addresses: &[], described }
     }
 }

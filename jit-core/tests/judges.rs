@@ -13,6 +13,7 @@ use azulejo_core::ir::inlining::InlinedFrame;
 use azulejo_core::ir::regions::MemoryRegion;
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::state::{FrameState, StateRegister};
+use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::place;
 use azulejo_core::target::{Reg, RegSet};
 use azulejo_core::text::{parse, print};
@@ -345,6 +346,7 @@ fn assigned() -> Assignment {
         ],
         slots: 1,
         used: RegSet::of(&X),
+        has_late_frame: false,
     }
 }
 
@@ -384,6 +386,68 @@ fn assignments() {
         said.extend(found);
     }
     all_were_said(include_str!("../src/check/assignment.rs"), &said);
+}
+
+/// A function that may end before it makes its frame, and exits with it.
+const LATE: &str = "\
+r0 i64
+r1 i64
+b0 unframed:
+    t0.void.i64 def:r0%x0
+    t1.void.void r0
+    -> b1
+    -> b2
+b1 unframed:
+    t2.void.void r0
+b2:
+    t3.void.i64 def:r1 r0
+    t4.void.void r1 clobbers x4
+    -> b3
+b3 cold:
+    t2.void.void r1
+";
+
+const FRAMES: [Damage<(TileList, Assignment)>; 9] = [
+    ("b0: has the frame, which is made late", |(tiles, _)| tiles.blocks[0].framed = true),
+    ("b3: has no frame, and is entered from b2, which has one", |(tiles, _)| tiles.blocks[3].framed = false),
+    ("b1: uses the frame, which is not there", |(tiles, _)| tiles.blocks[1].uses_frame = true),
+    ("b3: is cold, and has no frame", |(tiles, _)| tiles.blocks[3].framed = false),
+    ("b2: is entered from b3, with the frame, and from b0", |(tiles, _)| {
+        let to_b2 = tiles.edges[1];
+        tiles.edges.push(to_b2);
+        tiles.blocks[3].edges = List { start: tiles.edges.len() as u32 - 1, len: 1 };
+    }),
+    ("b0: 1: uses Reg(x4) without the frame", |(_, assignment)| assignment.locs[1] = Loc::Reg(X[4])),
+    ("b1: 2: uses Slot(slot0) without the frame", |(_, assignment)| assignment.locs[2] = Loc::Slot(Slot(0))),
+    ("b1: 2: uses Slot(slot0) without the frame", |(_, assignment)| {
+        let (from, to) = (Source::Loc(Loc::Reg(X[0])), Loc::Slot(Slot(0)));
+        assignment.moves.push(Move { before: InstId(2), from, to, ty: Type::I64 });
+    }),
+    ("b0: 1: changes a register that callees save", |(tiles, _)| {
+        tiles.insts[1].clobbers = RegSet::of(&[X[4]]);
+    }),
+];
+
+#[test]
+fn frames() {
+    let tiles = parse::tiles(LATE, parse::KnownNames::NUMBERS).expect("it is well written");
+    let saved = RegSet::of(&[X[4], X[5]]);
+    let [x0, _, _, _, x4, _] = X.map(Loc::Reg);
+    let right = (
+        tiles,
+        Assignment { locs: vec![x0, x0, x0, x4, x0, x4, x4], has_late_frame: true, ..Assignment::default() },
+    );
+    assert_eq!(check::frames::frames(&right.0, &right.1, saved), []);
+    let mut said = Vec::new();
+    for (words, damage) in FRAMES {
+        let mut wrong = right.clone();
+        damage(&mut wrong);
+        let found = check::frames::frames(&wrong.0, &wrong.1, saved);
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert!(found.iter().any(|found| found.contains(words)), "{words}: {found:?}");
+        said.extend(found);
+    }
+    all_were_said(include_str!("../src/check/frames.rs"), &said);
 }
 
 #[test]

@@ -394,7 +394,7 @@ const STATES: [Damage; 4] = [
     ),
 ];
 
-const FAULTS: [Damage; 6] = [
+const FAULTS: [Damage; 7] = [
     // A store is done twice.
     ("faults.txt", |list, _| list.insts[8].node = list.insts[7].node, &["to memory, and not"]),
     ("faults.txt", |list, _| _ = list.faults.remove(3), &["to memory, and not"]),
@@ -410,6 +410,7 @@ const FAULTS: [Damage; 6] = [
     ("faults.txt", |list, _| list.faults[1].origin = 5, &["is to fault like v6, but by another trap"]),
     ("faults.txt", |list, _| list.faults[5].code = 16, &["is to fault like v16, but by another trap"]),
     ("faults.txt", |list, _| list.faults.swap(6, 7), &["does not have what may fault in order"]),
+    ("faults.txt", |list, _| list.blocks[0].uses_frame = false, &["b0: uses the frame, and does not say so"]),
 ];
 
 /// Damages a correct tile list in each way that the judge claims to notice. The judge must notice that damage and nothing

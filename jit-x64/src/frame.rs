@@ -38,8 +38,6 @@ pub struct Frame {
     keeps_pointer: bool,
     /// Whether the instructions that make the frame have a field for any size.
     is_resizable: bool,
-    /// How many bytes of code stand before the frame is made.
-    lead: u32,
 }
 
 impl Frame {
@@ -49,7 +47,7 @@ impl Frame {
         if keeps_pointer {
             saved.insert(RBP);
         }
-        let mut frame = Frame { saved, room, keeps_pointer, is_resizable: false, lead: 0 };
+        let mut frame = Frame { saved, room, keeps_pointer, is_resizable: false };
         // A call requires `rsp` to be a multiple of 16.
         if has_calls && !frame.size().is_multiple_of(16) {
             frame.room += 8;
@@ -90,10 +88,6 @@ impl emit::Frame for Frame {
         Frame { is_resizable: true, ..self }
     }
 
-    fn start_at(&mut self, lead: u32) {
-        self.lead = lead;
-    }
-
     fn has_short_epilogue(&self) -> bool {
         self.room_len() + self.pushed().map(push_len).sum::<u32>() + RETURN_LEN <= JUMP_LEN
     }
@@ -114,7 +108,6 @@ impl StackFrame for Frame {
 
     fn prologue(&self, tell: &mut dyn FnMut(Step<'_>)) {
         let mut depth = 8;
-        tell(Step { len: self.lead, changes: &[] });
         for reg in self.pushed() {
             depth += 8;
             tell(Step { len: push_len(reg), changes: &[Change::Depth(depth), Change::Saved(reg, depth)] });
@@ -210,7 +203,9 @@ mod tests {
     use super::*;
     use crate::emit::Code;
     use crate::machine::{MACHINE, dwarf};
+    use azulejo_code::emit::enter_framed;
     use azulejo_code::emit::leave::leave;
+    use azulejo_code::unwind::FrameChange;
     use azulejo_code::unwind::of_function;
     use azulejo_code::unwind::rows::{Row, rows};
     use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, Register};
@@ -228,17 +223,29 @@ mod tests {
             let mut emitter = Emitter::bare();
             emitter.frame = Frame::new(used, room, true, keeps_pointer);
             assert!(emitter.frame.size().is_multiple_of(16));
-            make_frame(&mut emitter);
-            // Like a function with a body and two epilogues, and code behind each.
+            // Like a function that may end before it makes the frame, has a body and two epilogues with code behind each, and makes the
+            // frame in another place, too.
             let nops = |emitter: &mut Emitter, count: usize| (0..count).for_each(|_| emitter.byte(0x90));
+            nops(&mut emitter, 2);
+            emit::make_frame(&mut emitter);
             nops(&mut emitter, 3);
             leave(&mut emitter);
             nops(&mut emitter, 300);
             leave(&mut emitter);
             nops(&mut emitter, 1);
+            enter_framed(&mut emitter, false);
+            nops(&mut emitter, 70);
+            leave(&mut emitter);
+            enter_framed(&mut emitter, true);
+            nops(&mut emitter, 1);
+            enter_framed(&mut emitter, false);
+            emit::make_frame(&mut emitter);
+            nops(&mut emitter, 1);
+            leave(&mut emitter);
             let (frame, leaves) = (emitter.frame, core::mem::take(&mut emitter.leaves));
+            let frames = core::mem::take(&mut emitter.frames);
             let bytes = emitter.take();
-            let code = Code { end: bytes.len() as u32, bytes, frame, leaves, ..Code::default() };
+            let code = Code { end: bytes.len() as u32, bytes, frame, frames, leaves, ..Code::default() };
             let rows = rows(&of_function(&code.described(), 0x1000), code.bytes.len());
             follow(&code, &rows);
         }
@@ -251,8 +258,13 @@ mod tests {
         let mut body = None;
         let register = |register: Register| dwarf(Reg::int(register.number() as u8));
         let mut last = Instruction::default();
+        let nothing = (depth, pointer, pushed);
         for instruction in &mut Decoder::with_ip(64, &code.bytes, 0, DecoderOptions::NONE) {
-            if last.flow_control() == FlowControl::Return {
+            let changes = code.frames.iter().filter(|(at, _)| *at as u64 == instruction.ip());
+            if let Some((_, change)) = changes.last() {
+                let is_there = *change == FrameChange::IsThere;
+                (depth, pointer, pushed) = if is_there { body.expect("as below") } else { nothing };
+            } else if last.flow_control() == FlowControl::Return {
                 (depth, pointer, pushed) = body.expect("there was a body before");
             }
             let row = rows[instruction.ip() as usize];
@@ -275,6 +287,7 @@ mod tests {
                 Mnemonic::Sub => depth += instruction.immediate(1),
                 Mnemonic::Add => depth -= instruction.immediate(1),
                 Mnemonic::Test => assert!(instruction.memory_displacement64() as i64 >= -60_000),
+                Mnemonic::Nop if (depth, pointer, pushed) == nothing => {}
                 Mnemonic::Nop => body = Some((depth, pointer, pushed)),
                 Mnemonic::Ret => assert_eq!((depth, pointer), (8, None)),
                 other => unreachable!("{other:?} is in no frame"),

@@ -16,7 +16,7 @@ use crate::emit::{Backend, BaselineFrame, Frame, OwnFrame};
 use crate::faults::{Guarded, Registered};
 use crate::field::Field;
 use crate::stencil::{COLD_ALIGNMENT, Hole, Part};
-use crate::unwind::Described;
+use crate::unwind::{Described, MADE_AT_ONCE};
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites;
@@ -119,7 +119,13 @@ pub(super) fn fill<M: Backend>(
     }
     let frame = around.own.frame;
     let leaves = around.frame.leaves.map(|leave| at.epilogue as u32 + leave);
-    let described = Described { machine: M::MACHINE, frame: &frame, leaves: &leaves, end: at.code_end };
+    let described = Described {
+        machine: M::MACHINE,
+        frame: &frame,
+        frames: MADE_AT_ONCE,
+        leaves: &leaves,
+        end: at.code_end,
+    };
     let installed = memory.install_with(described, at.end, |address, bytes| {
         bytes[..at.hot].copy_from_slice(&around.frame.prologue);
         frame.write_room(&mut bytes[around.frame.make_at..]);

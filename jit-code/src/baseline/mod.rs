@@ -36,7 +36,7 @@ use crate::emit::{self, Backend, BaselineFrame, LEAVES, MAX_FRAME_BYTES, Options
 use crate::faults::Registered;
 use crate::status::Status;
 use crate::stencil::{self, Stencil};
-use crate::unwind::{Described, StackFrame};
+use crate::unwind::{Described, MADE_AT_ONCE, StackFrame};
 use crate::watch::Announced;
 use crate::{CodeMemory, Installed};
 use azulejo_core::error::Error;
@@ -436,7 +436,13 @@ impl<M: Backend> BaselineCode<M> {
     /// The code as debuggers and unwinders see it.
     pub fn described(&self) -> Described<'_> {
         let end = self.code_bytes as usize;
-        Described { machine: M::MACHINE, frame: &self.own.frame, leaves: &self.leaves, end }
+        Described {
+            machine: M::MACHINE,
+            frame: &self.own.frame,
+            frames: MADE_AT_ONCE,
+            leaves: &self.leaves,
+            end,
+        }
     }
 
     /// The entry point: an `extern "sysv64-unwind" fn(context, frame, address) -> TurnedStatus` that jumps to the address, for

@@ -6,7 +6,7 @@
 use super::admit::admit_to_adapter;
 use super::assembler::{Results, Target, Test};
 use super::leave::{enter_next, hand_on, succeed};
-use super::{Backend, Frame, Options, by_hand};
+use super::{Backend, Frame, Options, by_hand, make_frame};
 use crate::call::{AdapterAdmission, Entries, KeptValues, MissingArguments, TargetCode};
 use crate::unwind::StackFrame;
 use azulejo_core::ir::status::Left;
@@ -41,7 +41,7 @@ fn into<M: Backend>(
     let [kept_context, kept_slots, kept_unit] = M::REGISTERS.kept;
     let mut cx: M = by_hand(options, frame);
     let entries = admit_to_adapter(&mut cx, admission, frame.size() as usize);
-    cx.prologue();
+    make_frame(&mut cx);
     cx.store_word(stack_pointer, cell as i64, Some(M::REGISTERS.cell));
     cx.store_word(stack_pointer, context as i64, Some(M::REGISTERS.context));
     store_missing(&mut cx, slots, admission);
@@ -83,7 +83,7 @@ fn around<M: Backend>(
     let context = admission.slots as i64 * 8;
     let mut cx: M = by_hand(options, frame);
     let entries = admit_to_adapter(&mut cx, admission, frame.size() as usize + stack_bytes);
-    cx.prologue();
+    make_frame(&mut cx);
     cx.store_word(stack_pointer, context, Some(M::REGISTERS.context));
     store_missing(&mut cx, 0, admission);
     if cx.fill_slots(0, admission.placed, cleared) {

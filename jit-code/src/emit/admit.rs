@@ -6,7 +6,6 @@
 use super::Backend;
 use super::assembler::{Target, Test};
 use crate::call::{Accepts, AdapterAdmission, Admission, CallCell, Entries, SLACK};
-use crate::emit::Frame;
 use crate::unwind::StackFrame;
 use azulejo_core::target::Reg;
 use azulejo_core::vocab::Type;
@@ -92,8 +91,6 @@ fn start_frame<M: Backend>(cx: &mut M, stack_bytes: usize, is_deep: usize) {
     let room = stack_bytes.saturating_sub(SLACK) as u32;
     let host = cx.leaving.host;
     cx.back_if(Test::IsDeep { host, room }, is_deep);
-    let here = cx.here() as u32;
-    cx.frame.start_at(here);
 }
 
 /// Emits the target of calls that have no room left on the stack; returns its offset.

@@ -6,7 +6,7 @@
 
 use super::assembler::{Results, Target, Test};
 use super::leave::{enter_next_of_host, leave, skip_unless_tail_call};
-use super::{Backend, Buffer, Frame, Options, by_hand};
+use super::{Backend, Buffer, Frame, Options, by_hand, make_frame};
 use crate::call::{CallCell, Host, KeptValues};
 use crate::field::Field;
 use crate::unwind::StackFrame;
@@ -78,7 +78,7 @@ impl<M: Backend> BaselineFrame<M> {
             .union(kept.registers(kept_unit, M::REGISTERS.pinned));
         let frame = M::Frame::new(used, room + SLOTS, true, options).resizable();
         let mut cx: M = by_hand(options, frame);
-        let make_at = cx.prologue();
+        let make_at = make_frame(&mut cx);
         cx.store_word(stack_pointer, room as i64, None);
         cx.copy_register(kept_context, context);
         cx.copy_register(kept_slots, slots);

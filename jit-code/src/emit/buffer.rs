@@ -8,7 +8,7 @@ use super::link::{self, DistanceForm, Fixup, Goal, Pool};
 use super::{Backend, Code, Options, Outline};
 use crate::exit::Records;
 use crate::memory::reach::Reach;
-use crate::unwind::StackFrame;
+use crate::unwind::{FrameChange, StackFrame};
 use azulejo_core::ir::index::Block;
 use azulejo_core::ir::stencil::REACH;
 use azulejo_core::ir::tiles::{TileBlock, TileList};
@@ -34,6 +34,10 @@ pub struct Buffer<M: Backend> {
     pub frame: M::Frame,
     /// How many bytes of the frame outgoing arguments and spill slots take.
     pub room: u32,
+    /// Whether the frame has been made where code is being emitted.
+    pub(super) is_framed: bool,
+    /// Where that changes, in order.
+    pub frames: Vec<(u32, FrameChange)>,
     /// The offsets of the epilogues.
     pub leaves: Vec<u32>,
     /// Which of these epilogues ends the function after a faulting access, if an access may fault.
@@ -62,6 +66,8 @@ impl<M: Backend> Default for Buffer<M> {
             reach: Reach::default(),
             frame: M::Frame::default(),
             room: 0,
+            is_framed: false,
+            frames: Vec::new(),
             leaves: Vec::new(),
             lands: None,
             records: None,
@@ -86,6 +92,7 @@ impl<M: Backend> Buffer<M> {
             reach,
             frame,
             room,
+            frames,
             leaves,
             lands,
             records,
@@ -99,12 +106,13 @@ impl<M: Backend> Buffer<M> {
         fixups.clear();
         pool.clear();
         ways.clear();
+        frames.clear();
         leaves.clear();
         leaving.clear();
         *records = None;
         reach.clone_from(&options.reach);
         (*next, *frame, *room, *lands, *outline) = (Block::NONE, M::Frame::default(), 0, None, None);
-        (self.falls_through, self.is_cold) = (false, false);
+        (self.is_framed, self.falls_through, self.is_cold) = (false, false, false);
     }
 
     /// How many bytes of code have been emitted.
@@ -173,7 +181,8 @@ impl<M: Backend> Buffer<M> {
 
     /// The offset from the stack pointer of an argument that the caller of a function put on the stack.
     pub fn argument_at(&self, offset: i64) -> i64 {
-        self.frame.size() as i64 + offset
+        let frame = if self.is_framed { self.frame } else { M::Frame::default() };
+        frame.size() as i64 + offset
     }
 
     /// Starts a block; `next` is the block that follows it.

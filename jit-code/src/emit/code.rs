@@ -4,7 +4,7 @@ use super::Backend;
 use crate::exit::Records;
 use crate::faults::{Guarded, Registered, Site};
 use crate::memory::Finished;
-use crate::unwind::Described;
+use crate::unwind::{Described, FrameChange};
 use azulejo_core::ir::emitted::{Emitted, Maker};
 
 /// A function's machine code.
@@ -22,6 +22,8 @@ pub struct Code<M: Backend> {
     pub entry: u32,
     /// The function's frame on the stack.
     pub frame: M::Frame,
+    /// Where the frame is made, and from where on it is there or not.
+    pub frames: Vec<(u32, FrameChange)>,
     /// The offsets of the epilogues.
     pub leaves: Vec<u32>,
     /// Which of these epilogues ends the function after a faulting access, if an access may fault.
@@ -43,6 +45,7 @@ impl<M: Backend> Default for Code<M> {
             end: 0,
             entry: 0,
             frame: M::Frame::default(),
+            frames: Vec::new(),
             leaves: Vec::new(),
             lands: None,
             addresses: Vec::new(),
@@ -60,7 +63,13 @@ impl<M: Backend> Code<M> {
 
     /// The code as debuggers and unwinders see it.
     pub fn described(&self) -> Described<'_> {
-        Described { machine: M::MACHINE, frame: &self.frame, leaves: &self.leaves, end: self.end as usize }
+        Described {
+            machine: M::MACHINE,
+            frame: &self.frame,
+            frames: &self.frames,
+            leaves: &self.leaves,
+            end: self.end as usize,
+        }
     }
 
     /// Tells the fault handler of the code, which is at this address. `None` if no access may fault.

@@ -33,6 +33,8 @@ pub(super) struct Layout {
     pub(super) order: Vec<u32>,
     /// For each block, the block that a jump to it really leads to.
     leads_to: Vec<Block>,
+    /// For each block, whether it makes the function's frame, if that is made late.
+    makes_frame: Vec<bool>,
     /// The span of each loop.
     spans: Vec<Span>,
 }
@@ -54,6 +56,7 @@ struct Span {
 impl Layout {
     /// Lays a function out.
     pub(super) fn find(&mut self, tiles: &TileList, assignment: &Assignment) {
+        self.find_makers(tiles, assignment);
         self.follow_empty_blocks(tiles, assignment);
         let Layout { order, leads_to, .. } = self;
         order.clear();
@@ -94,14 +97,34 @@ impl Layout {
         self.leads_to[block.at()]
     }
 
+    /// Whether a block makes the function's frame.
+    pub(super) fn makes_frame(&self, block: Block) -> bool {
+        self.makes_frame[block.at()]
+    }
+
+    /// Finds the blocks that make the frame: those that have it and are entered from others without it.
+    fn find_makers(&mut self, tiles: &TileList, assignment: &Assignment) {
+        self.makes_frame.clear();
+        self.makes_frame.resize(tiles.position.len(), false);
+        let without = tiles.blocks.iter().filter(|block| assignment.has_late_frame && !block.framed);
+        for edge in without.flat_map(|block| tiles.edges(block)) {
+            self.makes_frame[edge.to.at()] = tiles.block(edge.to).framed;
+        }
+    }
+
     fn follow_empty_blocks(&mut self, tiles: &TileList, assignment: &Assignment) {
+        let makes_frame = &self.makes_frame;
         let leads_on = |block: Block| {
             let position = tiles.position[block.at()];
             let data = &tiles.blocks[position as usize];
             let [edge] = tiles.edges(data) else { return None };
             let first = data.first();
-            // The entry block is entered from outside.
-            if position == 0 || data.insts.len != 1 || !tiles.operands(first.at()).is_empty() {
+            // The entry block is entered from outside, and a block that makes the frame is not empty.
+            if position == 0
+                || makes_frame[block.at()]
+                || data.insts.len != 1
+                || !tiles.operands(first.at()).is_empty()
+            {
                 return None;
             }
             // A move stands before an instruction, and moves are sorted by that instruction.

@@ -87,8 +87,11 @@ fn ends_as_before<M: Backend>(cx: &mut M, ending: Ending) -> bool {
     false
 }
 
-/// Drops the frame; the instruction that leaves the function follows.
+/// Drops the frame, if it was made; the instruction that leaves the function follows.
 fn drop_frame<M: Backend>(cx: &mut M) {
+    if !cx.is_framed {
+        return;
+    }
     let here = cx.here() as u32;
     cx.leaves.push(here);
     cx.epilogue();
@@ -102,7 +105,7 @@ pub fn leave<M: Backend>(cx: &mut M) {
     if ends_as_before(cx, Ending::AsItIs) {
         return;
     }
-    if !cx.leaving.is_noted {
+    if !cx.leaving.is_noted && cx.is_framed {
         cx.land_faults();
     }
     drop_frame(cx);

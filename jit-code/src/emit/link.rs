@@ -122,6 +122,8 @@ pub(super) fn link<M: Backend>(
         let mut moved = self::moved(&scratch.cuts);
         code.leaves.iter_mut().for_each(|at| *at = moved(*at));
         let mut moved = self::moved(&scratch.cuts);
+        code.frames.iter_mut().for_each(|(at, _)| *at = moved(*at));
+        let mut moved = self::moved(&scratch.cuts);
         for site in &mut code.sites {
             (site.start, site.end) = (moved(site.start), moved(site.end));
         }

@@ -25,7 +25,7 @@ use crate::faults::Site;
 use crate::machine::Machine;
 use crate::memory::reach::Reach;
 use crate::status::RawStatus;
-use crate::unwind::StackFrame;
+use crate::unwind::{FrameChange, StackFrame};
 use azulejo_core::error::Error;
 use azulejo_core::ir::assignment::{Assignment, Loc, Move};
 use azulejo_core::ir::emitted::Maker;
@@ -115,9 +115,6 @@ pub trait Frame: StackFrame + Copy + Default {
 
     /// The same frame, with room of any size in the instructions that make and drop it.
     fn resizable(self) -> Self;
-
-    /// Sets the offset in the code at which the frame is made.
-    fn start_at(&mut self, lead: u32);
 
     /// Whether the code that drops the frame and returns is as short as a jump to such code.
     fn has_short_epilogue(&self) -> bool;
@@ -252,6 +249,7 @@ pub fn emit_as<M: Backend>(
     }
     let mut buffer = core::mem::take(buffer);
     (buffer.bytes, buffer.leaves) = (core::mem::take(&mut code.bytes), core::mem::take(&mut code.leaves));
+    buffer.frames = core::mem::take(&mut code.frames);
     buffer.clear(tiles.position.len(), options);
     buffer.outline = outline;
     buffer.room = slot_offset(tiles.out_args, assignment.slots);
@@ -265,16 +263,23 @@ pub fn emit_as<M: Backend>(
     code.sites.clear();
     let mut emitter = M::new(buffer);
     code.entry = call_entry.map_or(0, |(_, admit)| admit(&mut emitter));
-    if !emitter.is_stencil() {
-        emitter.prologue();
+    // A chain of frames has one for each function, also for those that have no other use for it yet.
+    let has_late_frame = assignment.has_late_frame && !options.frame_pointers;
+    // A stencil runs in the frame of its function.
+    emitter.is_framed = emitter.is_stencil();
+    if !emitter.is_framed && !has_late_frame {
+        make_frame(&mut emitter);
     }
     if emitter.here() > 0 {
         code.map.push((0, Maker::Frame));
     }
-    emit_blocks(&mut emitter, layout, tiles, assignment, set, code);
+    emit_blocks(&mut emitter, layout, (tiles, has_late_frame), assignment, set, code);
     let end_of_blocks = emitter.here() as u32;
     code.cold = code.cold.min(end_of_blocks);
     emitter.is_cold = true;
+    if has_late_frame {
+        enter_framed(&mut emitter, true);
+    }
     exit::finish(&mut emitter);
     leave::finish(&mut emitter, !code.sites.is_empty());
     if emitter.is_stencil() && !emitter.is_interpreted() {
@@ -292,11 +297,28 @@ pub fn emit_as<M: Backend>(
     Ok(())
 }
 
+/// Makes the frame; returns the offset of the instructions that make the room below the saved registers.
+pub fn make_frame<M: Backend>(cx: &mut M) -> usize {
+    let here = cx.here() as u32;
+    cx.frames.push((here, FrameChange::IsMade));
+    cx.is_framed = true;
+    cx.prologue()
+}
+
+/// Starts code that is entered with the frame, or without it, by jumps only.
+pub fn enter_framed<M: Backend>(cx: &mut M, is_framed: bool) {
+    if cx.is_framed != is_framed {
+        let here = cx.here() as u32;
+        cx.frames.push((here, if is_framed { FrameChange::IsThere } else { FrameChange::IsNotThere }));
+        cx.is_framed = is_framed;
+    }
+}
+
 /// Emits all blocks in the order of the layout.
 fn emit_blocks<M: Backend>(
     emitter: &mut M,
     layout: &Layout,
-    tiles: &TileList,
+    (tiles, has_late_frame): (&TileList, bool),
     assignment: &Assignment,
     set: &Set<M>,
     code: &mut Code<M>,
@@ -316,6 +338,16 @@ fn emit_blocks<M: Backend>(
         let follower = layout.order.get(at + 1).filter(|_| !emitter.falls_through);
         let next = follower.map_or(Block::NONE, |next| tiles.blocks[*next as usize].block);
         emitter.enter(tiles, block, layout, next);
+        if has_late_frame {
+            if layout.makes_frame(block.block) {
+                make_frame(emitter);
+            } else {
+                enter_framed(emitter, block.framed);
+            }
+            if emitter.here() as u32 > start {
+                code.map.push((start, Maker::Frame));
+            }
+        }
         let first_move = assignment.moves.partition_point(|next| next.before < block.first());
         let mut moves = assignment.moves[first_move..].iter().peekable();
         let first_fault = tiles.faults.partition_point(|fault| fault.inst < block.first());
@@ -354,6 +386,7 @@ fn finish<M: Backend>(
     may_shrink: bool,
 ) {
     (code.bytes, code.leaves) = (core::mem::take(&mut buffer.bytes), core::mem::take(&mut buffer.leaves));
+    code.frames = core::mem::take(&mut buffer.frames);
     (code.lands, code.frame) = (buffer.lands, buffer.frame);
     link::link(scratch, code, buffer, order, others, may_shrink);
 }

@@ -220,7 +220,7 @@ fn distances_are_put_into_their_bits() {
     for _ in 0..200 {
         let n_blocks = 1 + random.below(12);
         let mut cx: Emitter = by_hand(&Options::default(), Frame);
-        cx.prologue();
+        make_frame(&mut cx);
         let blocks: Vec<Block> = (0..n_blocks).map(|_| cx.add_block()).collect();
         let mut expected = Vec::new();
         for block in &blocks {

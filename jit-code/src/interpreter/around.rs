@@ -6,7 +6,7 @@
 use super::{EntryWords, PLACES, ROOM, WORDS};
 use crate::emit::assembler::{Target, Test};
 use crate::emit::leave::{leave, leave_at};
-use crate::emit::{Backend, Code, Frame, Options, by_hand, link_by_hand};
+use crate::emit::{Backend, Code, Frame, Options, by_hand, link_by_hand, make_frame};
 use crate::unwind::{StackFrame, Step};
 use azulejo_core::target::RegSet;
 use azulejo_core::vocab::Type;
@@ -34,7 +34,7 @@ pub(super) fn around<M: Backend>(options: &Options) -> EntryCode<M> {
     let [kept_context, kept_slots, _] = M::REGISTERS.kept;
     let [context, slots, entry] = M::REGISTERS.entered_with;
     let mut cx: M = by_hand(options, frame::<M>(options));
-    cx.prologue();
+    make_frame(&mut cx);
     cx.store_word(M::MACHINE.unwinding.stack_pointer, (ROOM + WORDS) as i64 - 8, None);
     cx.copy_register(kept_context, context);
     cx.copy_register(kept_slots, slots);

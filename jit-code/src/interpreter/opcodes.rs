@@ -15,7 +15,7 @@ use crate::CodeMemory;
 use crate::baseline;
 use crate::emit::{self, Backend, Code, DistanceForm, Form, Goal, Options, Outline, Set, emit_as};
 use crate::memory::{Finished, fork};
-use crate::unwind::{Described, StackFrame};
+use crate::unwind::{Described, MADE_AT_ONCE, StackFrame};
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind};
 use azulejo_core::ir::interpreted::Dispatch;
@@ -223,7 +223,13 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
         let Maker { opcodes, code, emission, .. } = self;
         let OpcodeSet { ref memory, ref options, out, ref table, ref unmade, .. } = **opcodes;
         let frame = &Made(&around::frame::<M>(options));
-        let described = Described { machine: M::MACHINE, frame, leaves: &[], end: code.end as usize };
+        let described = Described {
+            machine: M::MACHINE,
+            frame,
+            frames: MADE_AT_ONCE,
+            leaves: &[],
+            end: code.end as usize,
+        };
         let Finished { bytes, addresses, .. } = code.finished();
         let exits = || {
             emission.buffer().unresolved_distances(code).filter(|(_, _, to, _)| matches!(to, Goal::Exit(_)))

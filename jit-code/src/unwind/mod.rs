@@ -135,7 +135,7 @@ fn unsigned(bytes: &mut Vec<u8>, mut value: u32) {
 
 /// The rules at each instruction of one function.
 pub fn of_function(code: &Described<'_>, address: usize) -> Box<[u8]> {
-    let Described { machine, frame, leaves, end } = *code;
+    let Described { machine, frame, frames, leaves, end } = *code;
     let Unwinding { return_address, pushed_by_calls, ref dwarf, stack_pointer, .. } = machine.unwinding;
     let mut initial = vec![DEF_CFA, dwarf(stack_pointer)];
     unsigned(&mut initial, pushed_by_calls);
@@ -145,18 +145,41 @@ pub fn of_function(code: &Described<'_>, address: usize) -> Box<[u8]> {
     }
     let mut section = Section::new(machine, &initial);
     let mut rules = Rules { unwinding: &machine.unwinding, bytes: Vec::new(), at: 0, by_pointer: false };
-    frame.prologue(&mut |step| rules.step(step));
-    let by_pointer = rules.by_pointer;
-    for leave in leaves {
-        rules.advance_to(*leave);
-        rules.bytes.push(REMEMBER_STATE);
-        frame.epilogue(&mut |step| rules.step(step));
-        rules.bytes.push(RESTORE_STATE);
-        rules.by_pointer = by_pointer;
+    let mut leaves = leaves.iter().copied().peekable();
+    let ends = frames.iter().map(|(at, _)| *at).skip(1).chain([u32::MAX]);
+    for (&(at, change), next) in core::iter::zip(frames, ends) {
+        rules.advance_to(at);
+        match change {
+            FrameChange::IsMade => frame.prologue(&mut |step| rules.step(step)),
+            FrameChange::IsThere => frame.prologue(&mut |step| rules.changes(step)),
+            FrameChange::IsNotThere => frame.epilogue(&mut |step| rules.changes(step)),
+        }
+        let by_pointer = rules.by_pointer;
+        while let Some(leave) = leaves.next_if(|leave| *leave < next) {
+            rules.advance_to(leave);
+            rules.bytes.push(REMEMBER_STATE);
+            frame.epilogue(&mut |step| rules.step(step));
+            rules.bytes.push(RESTORE_STATE);
+            rules.by_pointer = by_pointer;
+        }
     }
     section.rules(address, end, &rules.bytes);
     section.end()
 }
+
+/// What is so with a function's frame from an offset of the code on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameChange {
+    /// The instructions that make it follow.
+    IsMade,
+    /// The code is entered with the frame.
+    IsThere,
+    /// The code is entered without it.
+    IsNotThere,
+}
+
+/// The frame is made where the code starts, and is there in all of it.
+pub const MADE_AT_ONCE: &[(u32, FrameChange)] = &[(0, FrameChange::IsMade)];
 
 /// Code as debuggers and unwinders see it.
 #[derive(Clone, Copy, Debug)]
@@ -165,6 +188,8 @@ pub struct Described<'a> {
     pub machine: &'static Machine,
     /// The function's frame on the stack.
     pub frame: &'a dyn StackFrame,
+    /// Where the frame is made, and from where on it is there or not, in order; at first it is not.
+    pub frames: &'a [(u32, FrameChange)],
     /// The offsets of its epilogues.
     pub leaves: &'a [u32],
     /// The end of its instructions.
@@ -184,6 +209,11 @@ struct Rules<'a> {
 impl Rules<'_> {
     fn step(&mut self, step: Step<'_>) {
         self.advance_to(self.at + step.len);
+        self.changes(step);
+    }
+
+    /// The changes without the instructions.
+    fn changes(&mut self, step: Step<'_>) {
         step.changes.iter().for_each(|change| self.change(*change));
     }
 

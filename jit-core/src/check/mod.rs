@@ -6,6 +6,7 @@ pub(crate) mod dominance;
 pub mod evaluate;
 pub mod execute;
 mod faults;
+pub mod frames;
 pub mod graph;
 pub mod kinds;
 pub mod placeholders;

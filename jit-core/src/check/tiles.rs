@@ -18,6 +18,7 @@ use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Vreg};
 use crate::ir::state::SavedValue;
 use crate::ir::tiles::{Constraint, Operand, Role, TileBlock, TileList};
+use crate::vocab::Props;
 
 /// All violations in the tiles of a graph.
 pub fn tiles(graph: &Graph, list: &TileList, set: &TileSet) -> Vec<Violation> {
@@ -125,6 +126,9 @@ impl Judge<'_> {
     fn insts(&mut self) {
         for block in &self.list.blocks {
             let mut flag = false;
+            if !block.uses_frame && block.insts.range().any(|at| self.uses_frame(at)) {
+                self.wrong(block.block, "uses the frame, and does not say so");
+            }
             for at in block.insts.range() {
                 let info = self.info(at);
                 let place = || format!("{}: {at} {}", block.block, info.name);
@@ -144,6 +148,19 @@ impl Judge<'_> {
                 self.wrong(block.block, "closes with a flag");
             }
         }
+    }
+
+    /// Whether an instruction needs the function's frame.
+    fn uses_frame(&self, at: usize) -> bool {
+        let node = self.list.insts[at].node;
+        let comes_back = || {
+            let op = self.graph.vocab.info(self.graph.node(node).op);
+            op.is_call() && !op.props.contains(Props::ENDS)
+        };
+        self.info(at).framed
+            || self.list.state(at).is_some()
+            || self.list.faults.iter().any(|fault| fault.inst.at() == at)
+            || node.is_some() && comes_back()
     }
 
     /// Compares an instruction's operands with the description of its tile.

@@ -244,6 +244,8 @@ pub enum Clause {
     Needs(String),
     /// The result exists when the function is entered; nothing is emitted.
     Entry,
+    /// The code of the tile uses the function's frame on the stack, or leaves the function in a way that does.
+    Framed,
 }
 
 /// A tile as the grammar sees it.
@@ -535,6 +537,7 @@ impl fmt::Display for Clause {
             Clause::Any(at) => write!(f, "any({at})"),
             Clause::Needs(feature) => write!(f, "needs({feature})"),
             Clause::Entry => f.write_str("entry"),
+            Clause::Framed => f.write_str("framed"),
         }
     }
 }

@@ -55,6 +55,8 @@ pub struct Plan {
     pub clobbers: Vec<String>,
     /// Whether the result exists when the function is entered.
     pub entry: bool,
+    /// Whether its code uses the function's frame.
+    pub framed: bool,
 }
 
 /// The plan of every tile, or all refusals of their clauses.
@@ -85,6 +87,7 @@ fn tile(vocab: Vocabulary, rule: &Rule, refuse: &mut impl FnMut(RulePart, Proble
         temps: Vec::new(),
         clobbers: Vec::new(),
         entry: false,
+        framed: false,
     };
     walk(vocab, &rule.pattern, &mut plan, refuse);
     for (at, clause) in rule.clauses.iter().enumerate() {
@@ -173,6 +176,10 @@ fn apply(clause: &Clause, plan: &mut Plan) -> Result<(), &'static str> {
         Clause::Needs(_) => Ok(()),
         Clause::Entry => {
             plan.entry = true;
+            Ok(())
+        }
+        Clause::Framed => {
+            plan.framed = true;
             Ok(())
         }
     }

@@ -44,6 +44,9 @@ pub struct TileInfo {
     pub clobbers: RegSet,
     /// Whether its result exists when the function is entered.
     pub entry: bool,
+    /// Whether its code uses the function's frame on the stack. Calls, accesses that may fault, and exits with a frame state do in any
+    /// case.
+    pub framed: bool,
 }
 
 /// A table that maps the states of a node's operands to the node's state.

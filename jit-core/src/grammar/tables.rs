@@ -370,6 +370,7 @@ fn tile_info(plan: &Plan, register: &dyn Fn(&str) -> Reg) -> TileInfo {
         temps: Vec::leak(plan.temps.clone()),
         clobbers: RegSet::of(&clobbers),
         entry: plan.entry,
+        framed: plan.framed,
     }
 }
 

@@ -43,6 +43,7 @@ fn clause(text: &str) -> Option<Clause> {
     Some(match word {
         "early" => Clause::Early,
         "entry" => Clause::Entry,
+        "framed" => Clause::Framed,
         "tied" => Clause::Tied(operand.parse().ok()?),
         "late" => Clause::Late(operand.parse().ok()?),
         "any" => Clause::Any(operand.parse().ok()?),

@@ -61,4 +61,7 @@ pub struct Assignment {
     pub slots: u32,
     /// Every register that is written.
     pub used: RegSet,
+    /// Whether some blocks run without the function's frame, as the tile list says: none of these uses a slot, an outgoing argument or a
+    /// register that callees save. Otherwise the frame is made on entry.
+    pub has_late_frame: bool,
 }

@@ -146,6 +146,11 @@ pub struct TileBlock {
     pub inner: Loop,
     /// Whether it is emitted after all blocks that are not cold.
     pub cold: bool,
+    /// Whether an instruction uses the function's frame on the stack, or calls.
+    pub uses_frame: bool,
+    /// Whether the function's frame is there when it runs. The frame is made where control first comes from a block without it into
+    /// one with it, and dropped only where control leaves the function.
+    pub framed: bool,
 }
 
 impl TileBlock {

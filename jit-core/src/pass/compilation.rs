@@ -7,8 +7,8 @@
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
 use super::{
-    Target, allocate, build, chaos, counters, dead, forward, hand_on, kinds, live, number, pinned, place,
-    placeholders, represent, rewrite, tile, unwrap,
+    Target, allocate, build, chaos, counters, dead, forward, hand_on, kinds, late_frame, live, number,
+    pinned, place, placeholders, represent, rewrite, tile, unwrap,
 };
 use crate::check;
 use crate::error::Error;
@@ -50,12 +50,22 @@ pub struct Compilation {
     dead: dead::Scratch,
     place: place::Scratch,
     tile: tile::Scratch,
+    late_frame: late_frame::Scratch,
     live: live::Scratch,
     allocate: allocate::Scratch,
     /// Whether the current function is long.
     is_long: bool,
     /// Whether the current function's graph had kinds of values.
     had_kinds: bool,
+}
+
+/// Whose frame on the stack the code runs in.
+#[derive(Clone, Copy)]
+enum FrameOf {
+    /// Its own: it is a function.
+    Function,
+    /// That of the code around it: it is a stencil, or interprets an opcode.
+    Others,
 }
 
 impl Default for Compilation {
@@ -76,6 +86,7 @@ impl Default for Compilation {
             dead: dead::Scratch::default(),
             place: place::Scratch::default(),
             tile: tile::Scratch::default(),
+            late_frame: late_frame::Scratch::default(),
             live: live::Scratch::default(),
             allocate: allocate::Scratch::default(),
             is_long: false,
@@ -152,7 +163,7 @@ impl Compilation {
         self.judge_graph("represent", target, observer)?;
         self.lower_kinds(target, observer)?;
         self.optimize(target, observer)?;
-        self.select(target, observer)
+        self.select(FrameOf::Function, target, observer)
     }
 
     /// Replaces the operators on kinds of values.
@@ -208,7 +219,7 @@ impl Compilation {
         let may_be_held = request.constants == build::Constants::Held;
         let violations = || check::placeholders::placeholders(&self.graph, may_be_held);
         judge(target, "placeholders", violations, || print::graph(&self.graph))?;
-        self.select(target, observer)?;
+        self.select(FrameOf::Others, target, observer)?;
         Ok(facts)
     }
 
@@ -229,14 +240,14 @@ impl Compilation {
         represent::represent(&mut self.represent, &mut self.graph, &[]);
         self.judge_graph("represent", target, observer)?;
         self.optimize(target, observer)?;
-        self.select(target, observer)
+        self.select(FrameOf::Others, target, observer)
     }
 
     /// Compiles [`Compilation::graph`]; stops short of emission.
     pub fn graph(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
         self.lower_kinds(target, observer)?;
         self.optimize(target, observer)?;
-        self.select(target, observer)
+        self.select(FrameOf::Function, target, observer)
     }
 
     /// Optimizes the graph.
@@ -271,7 +282,12 @@ impl Compilation {
     }
 
     /// Selects instructions and assigns registers.
-    fn select(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+    fn select(
+        &mut self,
+        frame: FrameOf,
+        target: &Target<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
         let is_long = self.is_long;
         let before = is_judged(target).then(|| self.graph.clone());
         place::place(&mut self.place, &mut self.graph, &mut self.schedule);
@@ -292,6 +308,9 @@ impl Compilation {
 
         let Target { set, features, registers, .. } = *target;
         tile::tile(&mut self.tile, &self.graph, &self.schedule, set, features, registers, &mut self.tiles);
+        if let FrameOf::Function = frame {
+            late_frame::late_frame(&mut self.late_frame, &mut self.tiles);
+        }
         observer.tiles(target, &self.tiles);
         let text = || print::tiles(&self.tiles, print::Names::NUMBERS);
         judge(target, "tile", || check::tiles::tiles(&self.graph, &self.tiles, set), text)?;
@@ -315,7 +334,12 @@ impl Compilation {
             self.ranges = Ranges::default();
         }
         let text = || print::assignment(&self.tiles, &self.assignment, print::Names::NUMBERS);
-        judge(target, "allocate", || check::assignment::assignment(&self.tiles, &self.assignment), text)
+        let violations = || {
+            let mut found = check::assignment::assignment(&self.tiles, &self.assignment);
+            found.extend(check::frames::frames(&self.tiles, &self.assignment, registers.callee_saved));
+            found
+        };
+        judge(target, "allocate", violations, text)
     }
 
     fn judge_graph(

@@ -17,6 +17,7 @@
 //! | `placeholders` | constants in a stencil's holes | `check::placeholders` |
 //! | [`place`] | a schedule: each floating value in a block | `check::schedule`, `check::copies` |
 //! | [`tile`] | a tile list: instructions | `check::tiles` |
+//! | [`late_frame`](late_frame::late_frame) | marks at the blocks that run before the frame is made | `check::frames` |
 //! | [`live`] | live ranges | judged together with `allocate` |
 //! | [`allocate`] | an assignment: places for operands, and moves | `check::assignment` |
 //!
@@ -33,6 +34,7 @@ pub mod flow;
 pub mod forward;
 mod hand_on;
 pub mod kinds;
+pub mod late_frame;
 pub mod limits;
 pub mod live;
 pub mod number;

@@ -397,6 +397,7 @@ fn tile_list(
             write!(out, " in {}", block.inner)?;
         }
         out.push_str(if block.cold { " cold" } else { "" });
+        out.push_str(if block.framed { "" } else { " unframed" });
         vregs(out, &list.args[block.params.range()])?;
         out.push_str(":\n");
         for at in block.insts.range() {

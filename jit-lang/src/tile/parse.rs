@@ -170,10 +170,11 @@ fn clause(reader: &mut Reader, registers: &mut Vec<Leaf>) -> Parsed<Clause> {
     match name.text.as_str() {
         "early" => return Ok(Clause::Early),
         "entry" => return Ok(Clause::Entry),
+        "framed" => return Ok(Clause::Framed),
         "tied" | "late" | "any" | "fixed" | "clobber" | "temp" | "needs" => {}
         word => {
             let known = "tied(0) fixed(0 = rcx) fixed(out = rax) clobber(rax, rdx) temp(int) early late(0) any(0) \
-                         needs(feature) entry";
+                         needs(feature) entry framed";
             return refuse(name.place, format!("there is no clause `{word}`; there are: {known}"));
         }
     }

@@ -55,7 +55,7 @@ fn mistakes_in_a_group() {
         ),
         (
             "group a; add: (add reg reg) -> reg, 2, tide(0) => |cx, t| {}",
-            "there is no clause `tide`; there are: tied(0) fixed(0 = rcx) fixed(out = rax) clobber(rax, rdx) temp(int) early late(0) any(0) needs(feature) entry",
+            "there is no clause `tide`; there are: tied(0) fixed(0 = rcx) fixed(out = rax) clobber(rax, rdx) temp(int) early late(0) any(0) needs(feature) entry framed",
         ),
         (
             "group a; add: (add reg reg) -> reg, 2, tied => |cx, t| {}",

@@ -159,7 +159,7 @@ fn tile_info(plan: &Plan, tile: &Tile, machine: &TokenStream, kept: &Kept) -> To
             }
         }
     });
-    let Plan { name, pattern, cost, imms, takes_flag, entry, .. } = plan;
+    let Plan { name, pattern, cost, imms, takes_flag, entry, framed, .. } = plan;
     let result = variant("Symbol", &format!("{:?}", plan.result));
     let role = if plan.early { quote!(EarlyDef) } else { quote!(Def) };
     let out = place(&plan.out);
@@ -179,6 +179,7 @@ fn tile_info(plan: &Plan, tile: &Tile, machine: &TokenStream, kept: &Kept) -> To
             temps: &[#(#temps),*],
             clobbers: #core::target::RegSet::of(&[#(#clobbers),*]),
             entry: #entry,
+            framed: #framed,
         }
     }
 }

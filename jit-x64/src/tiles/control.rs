@@ -19,7 +19,7 @@ tile! {
     tc: (tc) -> reg, 0, entry, fixed(out = rdi) => |cx, t| { let _ = (cx, t); },
     local: (local) -> reg, 0, entry, fixed(out = rsi) => |cx, t| { let _ = (cx, t); },
     cu: (cu) -> reg, 0, entry, fixed(out = rdx) => |cx, t| { let _ = (cx, t); },
-    stack: (stack) -> reg, 1 => |cx, t| cx.mov(t.out(), regs::RSP.number()),
+    stack: (stack) -> reg, 1, framed => |cx, t| cx.mov(t.out(), regs::RSP.number()),
     copy: (copy.$t:int reg) -> reg, 1 => |cx, t| cx.mov(t.out(), t.reg(0)),
     copyf: (copy.$t:float num) -> num, 1 => |cx, t| cx.movaps(t.out(), t.reg(0)),
     // inverting a flag costs nothing
@@ -40,7 +40,7 @@ tile! {
     return_float: (return.$t:float num) -> void, 3 => |cx, t| { cx.bitcast(t.sig.from, regs::RDX.number(), t.reg(0)); leave_with(cx, 0) },
     exit_at: (exit_at $at) -> void, 3 => |cx, t| exit(cx, t.imm(0)),
     exit_with: (exit_with $state) -> void, 3 => |cx, t| leave_with_state(cx, t),
-    trap: (trap $code) -> void, 3 => |cx, t| trap(cx, t.imm(0), t.origin),
+    trap: (trap $code) -> void, 3, framed => |cx, t| trap(cx, t.imm(0), t.origin),
     tailed: (tailed) -> void, 3 => |cx, t| { let _ = t; tail(cx) },
     // functions that others of bytecode call by their own convention
     argument0: (argument0) -> reg, 0, entry, fixed(out = rdx) => |cx, t| { let _ = (cx, t); },
@@ -49,9 +49,9 @@ tile! {
     argument3: (argument3) -> reg, 0, entry, fixed(out = r9) => |cx, t| { let _ = (cx, t); },
     argument4: (argument4) -> reg, 0, entry, fixed(out = r10) => |cx, t| { let _ = (cx, t); },
     argument_on_stack: (argument_on_stack $at) -> reg, 4 => |cx, t| { let at = cx.argument_at(t.imm(0)); cx.load(Type::I64, t.out(), Mem::at(regs::RSP.number(), at)) },
-    frame: (frame) -> reg, 1 => |cx, t| { let slots = stack_mem(cx.room); cx.lea(true, t.out(), slots) },
+    frame: (frame) -> reg, 1, framed => |cx, t| { let slots = stack_mem(cx.room); cx.lea(true, t.out(), slots) },
     give: (give.i64 reg) -> void, 2, fixed(0 = rax) => |cx, t| { let _ = t; succeed(cx) },
-    fail: (fail $code) -> void, 3 => |cx, t| fail_with(cx, t.imm(0), t.origin),
+    fail: (fail $code) -> void, 3, framed => |cx, t| fail_with(cx, t.imm(0), t.origin),
     hand_over: (hand_over $state) -> void, 20 => |cx, t| leave_with_state(cx, t),
     // stencils: the registers that are kept from bytecode to bytecode
     kept_tc: (kept_tc) -> reg, 0, entry, fixed(out = r12) => |cx, t| { let _ = (cx, t); },

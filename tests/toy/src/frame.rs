@@ -19,8 +19,6 @@ pub(crate) const SAVE_ORDER: [Reg; 9] = [LINK, X5, X6, X7, F6, F7, I0, I1, I2];
 pub struct Frame {
     saved: RegSet,
     room: u32,
-    /// How many bytes of code stand before the frame is made.
-    lead: u32,
 }
 
 /// How many bytes an instruction has.
@@ -44,7 +42,7 @@ impl emit::Frame for Frame {
     fn new(used: RegSet, room: u32, _: bool, _: &Options) -> Frame {
         let mut saved = used.intersection(CALLEE_SAVED);
         saved.insert(LINK);
-        Frame { saved, room: room.next_multiple_of(16), lead: 0 }
+        Frame { saved, room: room.next_multiple_of(16) }
     }
 
     fn enlarged(self, bytes: u32) -> Frame {
@@ -53,10 +51,6 @@ impl emit::Frame for Frame {
 
     fn resizable(self) -> Frame {
         self
-    }
-
-    fn start_at(&mut self, lead: u32) {
-        self.lead = lead;
     }
 
     fn has_short_epilogue(&self) -> bool {
@@ -80,7 +74,6 @@ impl StackFrame for Frame {
     }
 
     fn prologue(&self, tell: &mut dyn FnMut(Step<'_>)) {
-        tell(Step { len: self.lead, changes: &[] });
         tell(Step { len: LEN, changes: &[Change::Depth(self.saved_bytes())] });
         for (reg, at) in self.places() {
             tell(Step { len: LEN, changes: &[Change::Saved(reg, at)] });

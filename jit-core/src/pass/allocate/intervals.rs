@@ -93,9 +93,11 @@ pub(super) struct Use {
 struct BlockSpan {
     end: Pos,
     cost: f32,
-    /// Identifies the block's heat and its innermost loop. A move between blocks of the same level runs no more often than
+    /// Identifies the block's heat and its innermost loop, or that it runs before the frame is made. A move between blocks of the same level runs no more often than
     /// the code that needs the value.
     level: Level,
+    /// Whether the function's frame is there.
+    framed: bool,
     /// Its region, or [`HOT`].
     region: Region,
 }
@@ -190,14 +192,18 @@ impl Intervals {
                 end: block.last().end(),
                 cost: often * if block.cold { COLD_WEIGHT } else { 1.0 },
                 // Hot levels come before cold ones; of each heat, blocks outside of loops come last.
-                level: Level(block.cold as u32 * n_places + block.inner.0.min(n_places - 1)),
+                level: match block.framed {
+                    true => Level(block.cold as u32 * n_places + block.inner.0.min(n_places - 1)),
+                    false => Level(2 * n_places),
+                },
+                framed: block.framed,
                 region: HOT,
             }
         }));
         self.find_regions(tiles);
         self.is_moved_known = false;
         self.levels.clear();
-        self.levels.resize(self.regions.len().max(2 * n_places as usize) + 1, AtLevel::NONE);
+        self.levels.resize(self.regions.len().max(2 * n_places as usize + 1) + 1, AtLevel::NONE);
         self.wanted.clear();
         self.wanted.resize(self.levels.len(), Interval::NONE);
         self.find_uses(tiles, ranges);
@@ -331,6 +337,11 @@ impl Intervals {
     /// The block, by position in the tile list, that contains a position.
     pub(super) fn block_at(&self, position: Pos) -> usize {
         block_at(&self.blocks, position)
+    }
+
+    /// Whether the function's frame is there at a position.
+    pub(super) fn is_framed(&self, position: Pos) -> bool {
+        self.blocks[self.block_at(position)].framed
     }
 
     /// How often a block runs, relative to other blocks.

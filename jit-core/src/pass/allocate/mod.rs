@@ -9,7 +9,7 @@
 //! again. If no conflicting range is cheaper, the waiting range is cut where that is cheapest, and its intervals wait:
 //!
 //! - at the borders of loops and of cold code, so that a loop gets the registers for what it needs, and a slow path
-//!   that clobbers every register costs the fast path nothing;
+//!   that clobbers every register costs the fast path nothing; and where the frame is made;
 //! - before its first use, so that it does not hold a register before it needs one;
 //! - before a conflict that does not yield;
 //! - around a single instruction, where it is in memory if it still fits nowhere.
@@ -39,7 +39,7 @@ use super::live;
 use crate::ir::assignment::{Assignment, Loc, Part};
 use crate::ir::index::{InstId, LiveRange};
 use crate::ir::ranges::{Pos, Ranges, Segment};
-use crate::ir::tiles::{Constraint, TileList};
+use crate::ir::tiles::{Constraint, TileBlock, TileList};
 use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::Class;
 use intervals::{Interval, IntervalData, IntervalPlace, Intervals, Region};
@@ -191,8 +191,17 @@ impl Allocator<'_> {
     fn reserve(&mut self) {
         let call_clobbered = self.call_clobbered();
         self.scratch.occupied.set_call_clobbered(call_clobbered);
+        let mut unframed =
+            self.tiles.blocks.iter().filter(|block| !block.framed).flat_map(TileBlock::insts).peekable();
         for (at, inst) in self.tiles.insts.iter().enumerate() {
             let at = InstId::from(at);
+            if unframed.next_if_eq(&at).is_some() {
+                // Who saves these registers does so when it makes the frame.
+                for reg in self.regs.callee_saved.iter() {
+                    let all = Segment { start: at.gap(), end: at.end() };
+                    self.scratch.occupied.reserve(reg, all, Holder::Machine);
+                }
+            }
             let operands = &self.tiles.operands[inst.operands.range()];
             for operand in operands {
                 let Constraint::Fixed(reg) = operand.constraint else { continue };

@@ -3,7 +3,8 @@
 //! In: intervals and reloads with their places. Out: an [`Assignment`].
 //!
 //! A range with an interval in memory has a spill slot. The slot is written in the cheaper of two ways: after every
-//! definition (then moving from a register to memory costs nothing), or whenever the value moves from a register to memory.
+//! definition (then moving from a register to memory costs nothing), or whenever the value moves from a register to memory. Where the
+//! frame is not there yet, nothing is written.
 //! Where two intervals of a range meet, within a block or across an edge, the value is moved if their places differ.
 
 use super::super::live;
@@ -15,7 +16,7 @@ use crate::ir::assignment::{Assignment, Loc, Move, Source};
 use crate::ir::grouped::Grouped;
 use crate::ir::index::{InstId, LiveRange, Slot, Vreg};
 use crate::ir::ranges::{Pos, Segment};
-use crate::ir::tiles::{Constraint, Operand, Role, TileBlock};
+use crate::ir::tiles::{Constraint, Operand, Role, TileBlock, TileList};
 use crate::target::{Reg, RegSet};
 use crate::vocab::{Class, Type};
 use core::cmp::Reverse;
@@ -130,7 +131,24 @@ pub(super) fn write(allocator: Allocator<'_>, out: &mut Assignment) {
     for data in &allocator.tiles.insts {
         out.used = out.used.union(data.clobbers);
     }
+    out.has_late_frame = has_late_frame(allocator.tiles, out, allocator.regs.callee_saved);
     allocator.scratch.write = scratch;
+}
+
+/// Whether all blocks that would run without the frame do without it.
+fn has_late_frame(tiles: &TileList, out: &Assignment, callee_saved: RegSet) -> bool {
+    let is_allowed = |loc: Loc| matches!(loc, Loc::Reg(reg) if !callee_saved.contains(reg));
+    !tiles.blocks[0].framed
+        && tiles.blocks.iter().filter(|block| !block.framed).all(|block| {
+            let (first, last) = (tiles.insts[block.first().at()], tiles.insts[block.last().at()]);
+            let operands = first.operands.range().start..last.operands.range().end;
+            let moves = |inst: InstId| out.moves.partition_point(|moved| moved.before < inst);
+            let moves = &out.moves[moves(block.first())..moves(block.last().next())];
+            out.locs[operands].iter().all(|loc| is_allowed(*loc))
+                && moves.iter().all(|moved| {
+                    is_allowed(moved.to) && !matches!(moved.from, Source::Loc(from) if !is_allowed(from))
+                })
+        })
 }
 
 /// How many blocks are scanned before a binary search.
@@ -316,7 +334,7 @@ impl<'a> Writer<'a> {
                 if self.is_definition(touch.touch)
                     && matches!(self.scratch.located.place(range, touch.at), IntervalPlace::Reg(_))
                 {
-                    at_once += touch.cost;
+                    at_once += if intervals.is_framed(touch.at) { touch.cost } else { f32::INFINITY };
                 }
             }
             let of_leaving = self.scratch.cost_of_leaving[range.at()];

@@ -31,7 +31,7 @@ pub(super) fn emit(
     out.inlining.clone_from(&graph.states.inlining);
     out.states.resize(graph.states.all.len(), TileState { to: 0, saved: List::EMPTY, frame: 0 });
     number_ways(scratch, graph, schedule);
-    let mut emitter = Emitter { scratch, graph, schedule, set, regs, out };
+    let mut emitter = Emitter { scratch, graph, schedule, set, regs, out, uses_frame: false };
     for block in &schedule.blocks {
         emitter.block(block);
     }
@@ -68,6 +68,8 @@ struct Emitter<'a> {
     set: &'a TileSet,
     regs: &'a RegisterFile,
     out: &'a mut TileList,
+    /// Whether an instruction of the block so far uses the frame.
+    uses_frame: bool,
 }
 
 impl Emitter<'_> {
@@ -96,6 +98,7 @@ impl Emitter<'_> {
             }
         }
         let insts = List { start: first, len: self.out.insts.len() as u32 - first };
+        let uses_frame = core::mem::take(&mut self.uses_frame);
         self.close(TileBlock {
             block: block.block,
             insts,
@@ -103,6 +106,8 @@ impl Emitter<'_> {
             edges: List::EMPTY,
             inner: block.inner,
             cold: block.cold,
+            uses_frame,
+            framed: true,
         });
         self.edges(block);
     }
@@ -179,7 +184,16 @@ impl Emitter<'_> {
         let args = self.args(split.from, split.succ, to);
         let edges = List::push(&mut self.out.edges, &[Edge { to, args }]);
         let params = List { start: self.out.args.len() as u32, len: 0 };
-        self.close(TileBlock { block: split.block, insts, params, edges, inner: split.inner, cold });
+        self.close(TileBlock {
+            block: split.block,
+            insts,
+            params,
+            edges,
+            inner: split.inner,
+            cold,
+            uses_frame: false,
+            framed: true,
+        });
     }
 
     /// The arguments of an edge of the graph.
@@ -272,8 +286,10 @@ impl Emitter<'_> {
             clobbers = clobbers.union(self.call(node, first));
             second.into_iter().for_each(|reg| clobbers.remove(reg));
         }
+        self.uses_frame |= info.framed;
         if self.scratch.facts[self.graph.node(node).op.0 as usize].contains(OpFacts::HAS_STATE) {
             self.state(node);
+            self.uses_frame = true;
         }
         for temp in info.temps {
             let vreg = self.out.add_vreg(if *temp == Class::Int { Type::I64 } else { Type::F64 });
@@ -284,6 +300,7 @@ impl Emitter<'_> {
             && let Access::Within(code) = self.graph.access(fault)
         {
             let inst = InstId::from(self.out.insts.len());
+            self.uses_frame = true;
             self.out.faults.push(FaultSite {
                 inst,
                 node: fault,
@@ -359,7 +376,9 @@ impl Emitter<'_> {
         }
         self.out.out_args = self.out.out_args.max(stack);
         // A call that ends the function needs no frame.
-        self.out.has_calls |= !self.graph.vocab.info(data.op).props.contains(Props::ENDS);
+        let comes_back = !self.graph.vocab.info(data.op).props.contains(Props::ENDS);
+        self.out.has_calls |= comes_back;
+        self.uses_frame |= comes_back;
         clobbers
     }
 }
