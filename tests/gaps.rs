@@ -309,3 +309,33 @@ fn faults_are_found_behind_what_code_leads_to() {
     }
     assert_eq!(engine.tier(function), Tier::Baseline);
 }
+
+/// What a site has learned is forgotten again and again: each time code is made again a few times, and from then on seldom.
+#[test]
+fn what_is_forgotten_without_end_is_compiled_a_few_times() {
+    let memory = memory();
+    let engine: Engine<Op> = Engine::<Op>::builder().thresholds(10, 100).background(false).build();
+    let code = vec![
+        Op::Root { dst: 2.into(), a: 0.into(), cache: Site::new() },
+        Op::Add { dst: 3.into(), a: 3.into(), b: 2.into() },
+        Op::Count { n: 1.into(), to: Label(0) },
+        Op::Return { a: 3.into() },
+    ];
+    let function = engine.define("sum", code, 4).expect("it is right");
+    let mut vm = Vm::new(&memory);
+    let rounds = 2000;
+    for round in 1..=rounds {
+        for _ in 0..3 {
+            assert_eq!(engine.call::<_, u64>(function, &mut vm, (49u64, 100u64)), Ok(700));
+        }
+        engine.retain_cases(|case: &Root| case.square != 49);
+        assert_eq!(vm.slow, round, "it is learned again each time");
+    }
+    let stats = engine.stats();
+    assert!(stats.baseline.compiled <= 24 && stats.optimizer.compiled <= 24, "{stats}");
+    // It becomes hot again.
+    for _ in 0..30_000 {
+        assert_eq!(engine.call::<_, u64>(function, &mut vm, (49u64, 100u64)), Ok(700));
+    }
+    assert_eq!(engine.tier(function), Tier::Optimizer);
+}

@@ -234,7 +234,8 @@ impl<B: Bytecode> Engine<B> {
         function.discard_optimized();
         if let Some(threshold) = self.tiers.threshold(Tier::Baseline).filter(|_| !function.tier.is_disabled())
         {
-            function.tier.begin_budget(Some(threshold / HASTE));
+            let patience = function.made_body().map_or(1, |body| body.speculation.patience());
+            function.tier.begin_budget(Some((threshold / HASTE).max(1).saturating_mul(patience)));
         }
     }
 

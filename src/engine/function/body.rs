@@ -349,7 +349,7 @@ impl<B: Bytecode> Body<B> {
             temporaries: self.code.promises.temporaries.map(|temporaries| temporaries.first),
             slow_paths: self.speculation.slow_paths(),
             leaves_out: self.speculation.has_gaps(),
-            sites: Some(&self.sites),
+            sites: self.speculation.may_know_cases().then_some(&self.sites),
             budget,
         }
     }

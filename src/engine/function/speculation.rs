@@ -13,6 +13,9 @@
 //! Only `Founded` leaves anything out: that a slow path has never run means something if the function has. A slow path that has
 //! been missed is known to run from then on. So each new compilation of the function misses less, and there are few of them. Baseline code
 //! is made again at each gap, since that takes little time, and lacks nothing any more after [`GAPS`] of them.
+//!
+//! What sites have learned may be forgotten at any time, and as often as the program likes, and each time code is made again that knew
+//! it. So after [`FORGETS`] of those baseline code reads the sites when it runs, and each time the optimizer waits for twice as long.
 
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::slow_paths::SlowPaths;
@@ -36,6 +39,12 @@ const LAST: u32 = (MISSES * QUICKLY) << (DISCARDS - QUICKLY);
 /// How often the function's baseline code is made again because it lacked something. After that it lacks nothing any more.
 pub(crate) const GAPS: u32 = 8;
 
+/// How often what the function's sites have learned is forgotten before baseline code knows nothing of it any more.
+pub(crate) const FORGETS: u32 = 8;
+
+/// How often at most the optimizer's wait is doubled.
+const MOST_DOUBLINGS: u32 = 16;
+
 const _: () = assert!((MISSES * QUICKLY).is_power_of_two(), "the numbers of misses go on from there");
 
 /// Whether the optimizer may leave out slow paths. The module's head has the transitions.
@@ -54,13 +63,14 @@ pub(crate) struct Speculation {
     trust: AtomicU8,
     misses: AtomicU32,
     gaps: AtomicU32,
+    forgets: AtomicU32,
 }
 
 impl Speculation {
     pub(crate) fn of<B: Bytecode>(code: &[B]) -> Speculation {
         let trust = AtomicU8::new(Trust::Unfounded as u8);
-        let (misses, gaps) = Default::default();
-        Speculation { slow_paths: SlowPaths::of(code), trust, misses, gaps }
+        let (misses, gaps, forgets) = Default::default();
+        Speculation { slow_paths: SlowPaths::of(code), trust, misses, gaps, forgets }
     }
 
     pub(crate) fn slow_paths(&self) -> &SlowPaths {
@@ -109,8 +119,19 @@ impl Speculation {
         }
     }
 
+    /// Whether baseline code may know what sites have learned.
+    pub(crate) fn may_know_cases(&self) -> bool {
+        self.forgets.load(Relaxed) < FORGETS
+    }
+
+    /// How many times as long as at first the function runs in baseline code, until the optimizer compiles it again after it was discarded.
+    pub(crate) fn patience(&self) -> i32 {
+        1 << self.forgets.load(Relaxed).min(MOST_DOUBLINGS)
+    }
+
     /// Forgets the misses, because what sites have learned is forgotten, and they will learn again.
     pub(crate) fn forget_misses(&self) {
+        self.forgets.fetch_add(1, Relaxed);
         self.misses.store(0, Relaxed);
         if self.trust.load(Relaxed) == Trust::Refuted as u8 {
             self.trust.store(Trust::Founded as u8, Relaxed);
