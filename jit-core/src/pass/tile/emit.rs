@@ -14,6 +14,7 @@ use crate::ir::tiles::{
 };
 use crate::target::{Reg, RegSet, RegisterFile};
 use crate::vocab::{Class, Op, Props, Sig, Type};
+use core::cmp::Reverse;
 
 /// Fills the tile list.
 pub(super) fn emit(
@@ -32,11 +33,12 @@ pub(super) fn emit(
     out.states.resize(graph.states.all.len(), TileState { to: 0, saved: List::EMPTY, frame: 0 });
     number_ways(scratch, graph, schedule);
     let mut emitter = Emitter { scratch, graph, schedule, set, regs, out, uses_frame: false };
-    for block in &schedule.blocks {
+    let n_hot = schedule.blocks.partition_point(|block| !block.cold);
+    schedule.blocks[..n_hot].iter().for_each(|block| emitter.block(block));
+    emitter.sort_late();
+    for block in &schedule.blocks[n_hot..] {
+        emitter.split_into(block.block);
         emitter.block(block);
-    }
-    while let Some(split) = emitter.scratch.late.pop() {
-        emitter.split(split, true);
     }
 }
 
@@ -147,12 +149,12 @@ impl Emitter<'_> {
                 origin: self.graph.node(self.graph.block(block.block).end).origin,
             });
         }
-        // Blocks on edges into hot blocks follow immediately, as do those on edges of cold blocks; the others come at the
-        // end.
+        // Blocks on edges into hot blocks follow immediately, as do those on edges of cold blocks; the others stand before the cold
+        // blocks that they lead to.
         let mut at = self.scratch.late.len() - splits;
         while at < self.scratch.late.len() {
             let split = self.scratch.late[at];
-            let to = self.graph.block(split.from).succs[split.succ as usize];
+            let to = split.to(self.graph);
             if block.cold || !self.schedule.block(to).cold {
                 self.scratch.late.remove(at);
                 self.split(split, block.cold);
@@ -162,9 +164,23 @@ impl Emitter<'_> {
         }
     }
 
+    /// Sorts the edges that wait, so that those into the first cold block come last.
+    fn sort_late(&mut self) {
+        let Emitter { graph, schedule, .. } = *self;
+        self.scratch.late.sort_by_key(|split| Reverse(schedule.position[split.to(graph).at()]));
+    }
+
+    /// Emits the blocks on edges from hot code into a cold block, which follows. So a value that is in memory for a slow path is in cold
+    /// code only there, and slots are used again from one slow path to the next.
+    fn split_into(&mut self, to: Block) {
+        while let Some(split) = self.scratch.late.pop_if(|split| split.to(self.graph) == to) {
+            self.split(split, true);
+        }
+    }
+
     /// Emits a block that only jumps.
     fn split(&mut self, split: Split, cold: bool) {
-        let to = self.graph.block(split.from).succs[split.succ as usize];
+        let to = split.to(self.graph);
         let insts = List { start: self.out.insts.len() as u32, len: 1 };
         let sig = Sig { from: Type::Void, ty: Type::Void };
         let form =

@@ -91,7 +91,7 @@ pub struct Scratch {
     ways: Vec<u32>,
     /// Where the outgoing edges of each block start in `ways`.
     first_way: Vec<u32>,
-    /// Split edges into cold blocks: they are emitted at the end.
+    /// Split edges from hot blocks into cold ones: each is emitted before the block that it leads to.
     late: Vec<Split>,
     /// Makes leaves of values at random.
     pub(super) chaos: Chaos,
@@ -209,6 +209,13 @@ struct Split {
     succ: u32,
     inner: Loop,
     origin: u32,
+}
+
+impl Split {
+    /// Where the edge leads.
+    fn to(&self, graph: &Graph) -> Block {
+        graph.block(self.from).succs[self.succ as usize]
+    }
 }
 
 impl Scratch {
