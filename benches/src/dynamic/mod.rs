@@ -2,7 +2,7 @@
 //!
 //! In: five programs, each in Lua and in the machine's bytecode. Out: for each program the seconds of PUC Lua 5.1, and how many times
 //! as fast LuaJIT and each of our tiers are. A tier's engine climbs up to it, and runs the program some times before it is measured. The
-//! fastest run counts. Where an interpreter of Lua is missing, its columns are left out. A difference between results is an error.
+//! fastest run counts. Then all functions are compiled again and again, with what their sites have learned. Where an interpreter of Lua is missing, its columns are left out. A difference between results is an error.
 
 mod heap;
 mod lua;
@@ -23,6 +23,8 @@ use std::io::Write;
 /// How often a program runs before it is measured.
 const WARM_UP: usize = 3;
 const ROUNDS: usize = 5;
+/// How often each function is compiled again.
+const COMPILATIONS: usize = 50;
 
 /// The fastest runs of a program, in seconds.
 pub(crate) struct DynamicRow {
@@ -46,7 +48,7 @@ impl Runner {
     fn new(program: &DynamicProgram, tier: Tier) -> Runner {
         let engine = match tier {
             Tier::Interpreter => Engine::<Op>::builder().only(tier).build(),
-            _ => Engine::<Op>::builder().up_to(tier).build(),
+            _ => Engine::<Op>::builder().up_to(tier).times(true).build(),
         };
         let mut defined = Definer { engine: &engine, functions: Vec::new() };
         let run = (program.define)(&mut defined);
@@ -73,6 +75,22 @@ impl Runner {
         }
     }
 
+    /// Compiles all functions again, and returns how many bytecodes that are, and the seconds. All stencils have been made.
+    fn compile(&self) -> (u64, f64) {
+        let compiled = || {
+            let stats = self.engine.stats();
+            let of_tier = if self.tier == Tier::Baseline { stats.baseline } else { stats.optimizer };
+            (of_tier.bytecodes, of_tier.time.as_secs_f64())
+        };
+        let before = compiled();
+        for function in (0..COMPILATIONS).flat_map(|_| &self.functions) {
+            let again = self.engine.discard(*function).and_then(|()| self.engine.compile(*function));
+            again.unwrap_or_else(|error| panic!("{error}"));
+        }
+        let after = compiled();
+        (after.0 - before.0, after.1 - before.1)
+    }
+
     /// Prints what has been compiled.
     fn print_code(&self) {
         println!("{:?}\n{}", self.tier, self.engine.stats());
@@ -91,6 +109,7 @@ pub(crate) fn measure(options: &Options) -> Result<(), Box<dyn std::error::Error
     let only = options.only.as_deref().unwrap_or("");
     let luas = lua::all();
     let mut rows = Vec::new();
+    let mut compiled = [(0, 0.0); 2];
     for program in programs::all().into_iter().filter(|program| program.name.contains(only)) {
         let mut runners =
             [Tier::Interpreter, Tier::Baseline, Tier::Optimizer].map(|tier| Runner::new(&program, tier));
@@ -105,12 +124,16 @@ pub(crate) fn measure(options: &Options) -> Result<(), Box<dyn std::error::Error
         eprintln!("{}", program.name);
         let rounds = options.rounds.unwrap_or(if options.is_quick { 1 } else { ROUNDS });
         rows.push(row(&program, &mut runners, &luas, rounds)?);
+        for ((bytecodes, seconds), runner) in compiled.iter_mut().zip(&runners[1..]) {
+            let more = runner.compile();
+            (*bytecodes, *seconds) = (*bytecodes + more.0, *seconds + more.1);
+        }
     }
     if let Some(file) = &options.json {
         let mut file = std::fs::File::create(file)?;
         rows.iter().try_for_each(|row| write!(file, "{}", report::json(row)))?;
     }
-    report::print(&rows);
+    report::print(&rows, compiled.map(|(bytecodes, seconds)| bytecodes as f64 / seconds / 1e6));
     Ok(())
 }
 

@@ -19,8 +19,9 @@ fn speed(row: &DynamicRow, engine: &str) -> Option<f64> {
     Some(of(PUC)? / of(engine)?)
 }
 
-/// Prints the table: seconds of PUC Lua, and how many times as fast the others are. Without it, the seconds of all.
-pub(crate) fn print(rows: &[DynamicRow]) {
+/// Prints the table: seconds of PUC Lua, and how many times as fast the others are. Without it, the seconds of all. Then, how many
+/// million bytecodes baseline and the optimizer compile in a second.
+pub(crate) fn print(rows: &[DynamicRow], compiled: [f64; 2]) {
     let Some(first) = rows.first() else { return };
     let is_compared = first.seconds.iter().any(|(engine, _)| *engine == PUC);
     let engines: Vec<&str> = first.seconds.iter().map(|(engine, _)| *engine).collect();
@@ -32,8 +33,10 @@ pub(crate) fn print(rows: &[DynamicRow]) {
         });
         println!("{:12}{}", row.bench, cells.collect::<String>());
     }
+    let [baseline, optimizer] = compiled;
+    let compiling = format!("compiling: baseline {baseline:.2}, optimizer {optimizer:.3} million bytecodes a second");
     if !is_compared {
-        return;
+        return println!("\n{compiling}");
     }
     let mean = |engine: &str| {
         let sum: f64 = rows.iter().filter_map(|row| speed(row, engine)).map(f64::ln).sum();
@@ -43,7 +46,8 @@ pub(crate) fn print(rows: &[DynamicRow]) {
         engines.iter().filter(|engine| **engine != PUC).map(|engine| format!("{:>14.2}", mean(engine)));
     println!("{:12}{:14}{}", "mean", "", means.collect::<String>());
     let [interpreter, baseline, optimizer] = ["interpreter", "baseline", "optimizer"].map(mean);
+    println!("\n{compiling}");
     println!(
-        "\ndynamic: interpreter {interpreter:.2}, baseline {baseline:.2}, optimizer {optimizer:.2} times {PUC}"
+        "dynamic: interpreter {interpreter:.2}, baseline {baseline:.2}, optimizer {optimizer:.2} times {PUC}"
     );
 }
