@@ -12,7 +12,7 @@ struct Point {
 /// Where objects are made.
 #[derive(Default)]
 struct Heap {
-    points: Vec<Box<Point>>,
+    made: usize,
 }
 
 #[derive(Bytecode, Clone, Copy, Debug)]
@@ -34,10 +34,10 @@ template! {
 }
 
 fn new(heap: &mut Heap, x: i64, y: i64) -> *const Point {
-    heap.points.push(Box::new(Point { x, y }));
-    let point = heap.points.last().expect("one was made");
+    heap.made += 1;
+    let point = Box::leak(Box::new(Point { x, y }));
     assert_eq!(point.y, y);
-    (&raw const **point).cast()
+    point
 }
 
 #[test]
@@ -57,6 +57,6 @@ fn what_does_not_escape_is_made() {
         let function = engine.define("sum", code, 5).expect("it is right");
         let mut heap = Heap::default();
         assert_eq!(engine.call::<_, i64>(function, &mut heap, (100i64, 7i64)), Ok(5050), "{tier:?}");
-        assert_eq!(heap.points.len(), 100, "{tier:?}");
+        assert_eq!(heap.made, 100, "{tier:?}");
     }
 }

@@ -460,25 +460,16 @@ impl TileParser<'_> {
             }
             next = words.next();
         }
-        let cold = next == Some("cold");
-        let framed = next != Some("unframed");
+        let (cold, framed) = (next == Some("cold"), next != Some("unframed"));
         let params = vregs(&mut self.list.args, params.split_whitespace())?;
         if self.list.position.len() <= number.at() {
             self.list.position.resize(number.at() + 1, u32::MAX);
         }
         self.list.position[number.at()] = self.list.blocks.len() as u32;
-        let insts = List { start: self.list.insts.len() as u32, len: 0 };
-        let edges = List { start: self.list.edges.len() as u32, len: 0 };
-        self.list.blocks.push(TileBlock {
-            block: number,
-            insts,
-            params,
-            edges,
-            inner,
-            cold,
-            uses_frame: framed,
-            framed,
-        });
+        let start = |len: usize| List { start: len as u32, len: 0 };
+        let (insts, edges) = (start(self.list.insts.len()), start(self.list.edges.len()));
+        let (block, uses_frame) = (number, framed);
+        self.list.blocks.push(TileBlock { block, insts, params, edges, inner, cold, uses_frame, framed });
         Ok(())
     }
 

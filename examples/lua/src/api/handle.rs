@@ -40,8 +40,16 @@ pub(crate) struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         // SAFETY: the program was boxed in `with_settings`, and nobody uses it any more.
-        let mut vm = unsafe { Box::from_raw(self.vm.get().as_ptr()) };
-        vm.close();
+        drop(unsafe { Box::from_raw(self.vm.get().as_ptr()) });
+    }
+}
+
+impl Drop for Lua {
+    fn drop(&mut self) {
+        // The last handle is still there while finalizers run, which may call functions of Rust.
+        if Rc::strong_count(&self.0) == 1 {
+            self.with(|vm, _| vm.close());
+        }
     }
 }
 
@@ -59,6 +67,7 @@ impl Lua {
     /// A program with what `open` adds to its global variables.
     pub(crate) fn with_settings(settings: &Settings, open: impl FnOnce(&mut Vm)) -> Lua {
         let mut vm = Box::new(Vm::with_settings(settings));
+        vm.drop_value = Lua::drop_value;
         open(&mut vm);
         let handles = vm.handles.clone();
         let vm = Box::leak(vm);
@@ -93,6 +102,14 @@ impl Lua {
             result
         });
         result.map_err(|thrown| self.failure(thrown))
+    }
+
+    /// Drops a value of a userdata that is gone. It may use the program, unless that is over.
+    fn drop_value(vm: &mut Vm, frames: &Frames<'_>, value: Box<dyn Any>) {
+        match vm.owner.strong_count() {
+            0 => drop(value),
+            _ => Lua::lend(vm, frames, |_| drop(value)),
+        }
     }
 
     /// Lets Rust code use the program that has called it.

@@ -25,6 +25,7 @@ use crate::object::string::Strings;
 use crate::object::table::Table;
 use crate::object::thread::Thread;
 use crate::object::value::Value;
+use std::any::Any;
 use std::time::{Duration, Instant};
 
 /// What a step does next.
@@ -144,7 +145,12 @@ impl Default for Collector {
 
 /// Whether an object is garbage, which is finished then.
 #[inline(always)]
-pub(super) fn is_garbage(object: *mut Header, garbage: u8, strings: &mut Strings) -> bool {
+pub(super) fn is_garbage(
+    object: *mut Header,
+    garbage: u8,
+    strings: &mut Strings,
+    lost_values: &mut Vec<Box<dyn Any>>,
+) -> bool {
     // SAFETY: the object is there.
     let header = unsafe { &*object };
     if header.color.get() != garbage {
@@ -155,18 +161,18 @@ pub(super) fn is_garbage(object: *mut Header, garbage: u8, strings: &mut Strings
     match header.kind() {
         // SAFETY: the object is a string.
         ObjectKind::String => strings.remove(unsafe { Gc::of(object.cast()) }),
-        ObjectKind::Userdata | ObjectKind::Thread | ObjectKind::Definition => finish(object),
+        ObjectKind::Userdata | ObjectKind::Thread | ObjectKind::Definition => finish(object, lost_values),
         _ => {}
     }
     true
 }
 
-/// Gives back what an object holds that is not on the heap.
-pub(super) fn finish(object: *mut Header) {
+/// Gives back what an object holds that is not on the heap. The value of a userdata is kept: what it does when it is dropped is not known.
+pub(super) fn finish(object: *mut Header, lost_values: &mut Vec<Box<dyn Any>>) {
     // SAFETY: the object is there, and of its kind; it is not used afterwards.
     unsafe {
         match (*object).kind() {
-            ObjectKind::Userdata => std::ptr::drop_in_place(object.cast::<Userdata>()),
+            ObjectKind::Userdata => lost_values.push(std::ptr::read(&raw const (*object.cast::<Userdata>()).value)),
             ObjectKind::Thread => std::ptr::drop_in_place(object.cast::<Thread>()),
             ObjectKind::Definition => std::ptr::drop_in_place(object.cast::<Definition>()),
             _ => {}
@@ -409,8 +415,9 @@ impl Heap {
     /// Frees some of what was not reached; returns how much work that was, or `None` if all is swept.
     fn sweep_some(&mut self) -> Option<usize> {
         let garbage = self.garbage_color();
-        let Heap { shapes, blocks, strings, .. } = self;
-        shapes.sweep_some().or_else(|| blocks.sweep_some(&mut |object| is_garbage(object, garbage, strings)))
+        let Heap { shapes, blocks, strings, lost_values, .. } = self;
+        let mut is_garbage = |object| is_garbage(object, garbage, strings, lost_values);
+        shapes.sweep_some().or_else(|| blocks.sweep_some(&mut is_garbage))
     }
 
     fn begin_pause(&mut self) {

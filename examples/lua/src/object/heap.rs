@@ -14,6 +14,7 @@ use crate::object::function::Definition;
 use crate::object::shape::Shapes;
 use crate::object::string::{Str, Strings};
 use crate::object::table::Table;
+use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -35,6 +36,8 @@ pub struct Heap {
     pub(super) mode: Option<Gc<Str>>,
     /// The string `__gc`, by which metatables of userdata have finalizers.
     pub(super) gc_name: Option<Gc<Str>>,
+    /// Values of Rust that userdata had which are gone.
+    pub(super) lost_values: Vec<Box<dyn Any>>,
 }
 
 impl Heap {
@@ -51,6 +54,7 @@ impl Heap {
             kept: Vec::new(),
             mode: None,
             gc_name: None,
+            lost_values: Vec::new(),
         };
         heap.mode = Some(heap.permanent_string(b"__mode"));
         heap.shapes.mode = heap.mode;
@@ -67,8 +71,9 @@ impl Heap {
     #[inline]
     pub(crate) fn allocate(&mut self, bytes: usize) -> *mut u8 {
         self.collector.debt += bytes as isize;
-        let (garbage, strings) = (self.garbage_color(), &mut self.strings);
-        self.blocks.allocate(bytes, |object| collect::is_garbage(object, garbage, strings))
+        let garbage = self.garbage_color();
+        let Heap { blocks, strings, lost_values, .. } = self;
+        blocks.allocate(bytes, |object| collect::is_garbage(object, garbage, strings, lost_values))
     }
 
     /// Makes a large object larger; returns where it is now.
@@ -86,6 +91,16 @@ impl Heap {
     /// Gives back an object that nothing refers to.
     pub(crate) fn free(&mut self, object: Gc<Header>, bytes: usize) {
         self.blocks.free(object.pointer(), bytes);
+    }
+
+    /// Takes a value of Rust that nothing refers to any more. To drop it may use the program, so that is left to whoever can stand that.
+    pub(crate) fn take_lost_value(&mut self) -> Option<Box<dyn Any>> {
+        self.lost_values.pop()
+    }
+
+    /// Whether there are such values.
+    pub(crate) fn has_lost_values(&self) -> bool {
+        !self.lost_values.is_empty()
     }
 
     /// Keeps an object as long as the heap is there.
@@ -122,6 +137,7 @@ impl Default for Heap {
 impl Drop for Heap {
     fn drop(&mut self) {
         // What Rust values hold is given back.
-        self.blocks.each(collect::finish);
+        let Heap { blocks, lost_values, .. } = self;
+        blocks.each(|object| collect::finish(object, lost_values));
     }
 }

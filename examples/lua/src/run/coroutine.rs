@@ -30,6 +30,24 @@ impl Stack for FiberStack {
 /// How many coroutines may resume each other: as many calls of C as C's Lua has.
 const MOST_NESTED: usize = 190;
 
+/// When this is dropped, a panic has ended a coroutine.
+struct Panicked {
+    vm: *mut Vm,
+    thread: Gc<Thread>,
+    around: Option<Gc<Thread>>,
+    outer: usize,
+}
+
+impl Drop for Panicked {
+    #[cold]
+    fn drop(&mut self) {
+        let Panicked { vm, thread, around, outer } = *self;
+        // SAFETY: the program is there, and the coroutine does not use it any more.
+        unsafe { &mut *vm }.come_back(thread, around, outer);
+        thread.status.set(Status::Dead);
+    }
+}
+
 impl Vm {
     /// Runs a coroutine until it yields or ends. What it yields or returns are the results then, the first of which this returns.
     // Inlined as the switch in it is: each return behind a switch is one that the processor predicts wrong.
@@ -55,10 +73,11 @@ impl Vm {
         self.threads.push(thread);
         let outer = self.begin_handlers(thread);
         thread.resumer.set(self.running.cast());
-        let resumed = stack.0.resume(self, first.0);
-        self.end_handlers(thread, outer);
-        self.threads.pop();
-        around.iter().for_each(|around| around.status.set(Status::Running));
+        let panicked = Panicked { vm: self, thread, around, outer };
+        // SAFETY: the program is not used meanwhile but by the coroutine.
+        let resumed = stack.0.resume(unsafe { &mut *panicked.vm }, first.0);
+        std::mem::forget(panicked);
+        self.come_back(thread, around, outer);
         if let Ok(Resumed::Suspended(first)) = resumed {
             thread.status.set(Status::Suspended);
             thread.stack.set(Some(stack));
@@ -67,6 +86,14 @@ impl Vm {
             return Ok(Value(first));
         }
         self.end(thread, resumed)
+    }
+
+    /// Goes on with the coroutine, or the program, that has resumed this one.
+    #[inline(always)]
+    fn come_back(&mut self, thread: Gc<Thread>, around: Option<Gc<Thread>>, outer: usize) {
+        self.end_handlers(thread, outer);
+        self.threads.pop();
+        around.iter().for_each(|around| around.status.set(Status::Running));
     }
 
     #[cold]

@@ -24,7 +24,7 @@ use crate::syntax::{self};
 use azulejo::prelude::*;
 use azulejo::{BacktraceFrame, Code, Frames, FunctionId, Surplus};
 use std::any::{Any, TypeId};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io::Write;
 use std::rc::{Rc, Weak};
@@ -108,6 +108,10 @@ pub struct Vm {
     pub(crate) handles: Rc<RefCell<Handles>>,
     /// The handle of the program.
     pub(crate) owner: Weak<dyn Any>,
+    /// Drops the value of a userdata, which may use the program.
+    pub(crate) drop_value: fn(&mut Vm, &Frames<'_>, Box<dyn Any>),
+    /// Whether such values are being dropped.
+    is_dropping: Rc<Cell<bool>>,
     /// The metatables of types of Rust.
     pub(crate) rust_types: HashMap<TypeId, Gc<Table>>,
     pub(crate) library: LibraryState,
@@ -249,6 +253,8 @@ impl Vm {
             roots: Vec::new(),
             handles: Rc::default(),
             owner: Weak::<()>::new(),
+            drop_value: |_, _, value| drop(value),
+            is_dropping: Rc::default(),
             rust_types: HashMap::new(),
             library,
             clocks: Clocks::new(settings.times),
@@ -479,8 +485,9 @@ impl Vm {
         result
     }
 
-    /// Runs the finalizers of what the collector has found.
+    /// Drops the values of userdata that are gone, and runs the finalizers of what the collector has found.
     pub(crate) fn finalize(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
+        self.drop_lost_values(frames);
         while let Some(userdata) = self.heap.next_unfinalized() {
             if let Some(finalizer) = self.heap.finalizer(userdata) {
                 self.call_value(frames, finalizer, &[Value::object(USERDATA, userdata)])?;
@@ -491,6 +498,18 @@ impl Vm {
 }
 
 impl Vm {
+    /// Drops the values of userdata that are gone. They may use the program, which may lose others meanwhile: those wait for their turn.
+    fn drop_lost_values(&mut self, frames: &Frames<'_>) {
+        if self.is_dropping.replace(true) {
+            return;
+        }
+        let is_dropping = Rc::clone(&self.is_dropping);
+        let _done = Done(&is_dropping);
+        while let Some(value) = self.heap.take_lost_value() {
+            (self.drop_value)(self, frames, value);
+        }
+    }
+
     /// Ends the program: runs all finalizers, and writes what was printed.
     pub(crate) fn close(&mut self) {
         self.heap.finalize_all();
@@ -507,7 +526,7 @@ impl Vm {
     /// Runs finalizers at a time that the program does not know of. Their errors have nowhere to go, but it may be stopped meanwhile.
     pub(crate) fn finalize_quietly(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
         let mut result = Ok(());
-        if self.heap.has_unfinalized() {
+        if self.heap.has_unfinalized() || self.heap.has_lost_values() {
             let results = self.results.save();
             let kept = self.roots.len();
             self.roots.extend_from_slice(results.behind());
@@ -518,6 +537,15 @@ impl Vm {
             self.results.restore(&results);
         }
         result.or_else(|thrown| if thrown == Thrown::Ended { Err(thrown) } else { Ok(()) })
+    }
+}
+
+/// When this is dropped, values may be dropped again, also after a panic.
+struct Done<'a>(&'a Cell<bool>);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
     }
 }
 

@@ -96,8 +96,6 @@ struct BlockSpan {
     /// Identifies the block's heat and its innermost loop, or that it runs before the frame is made. A move between blocks of the same level runs no more often than
     /// the code that needs the value.
     level: Level,
-    /// Whether the function's frame is there.
-    framed: bool,
     /// Its region, or [`HOT`].
     region: Region,
 }
@@ -196,7 +194,6 @@ impl Intervals {
                     true => Level(block.cold as u32 * n_places + block.inner.0.min(n_places - 1)),
                     false => Level(2 * n_places),
                 },
-                framed: block.framed,
                 region: HOT,
             }
         }));
@@ -337,11 +334,6 @@ impl Intervals {
     /// The block, by position in the tile list, that contains a position.
     pub(super) fn block_at(&self, position: Pos) -> usize {
         block_at(&self.blocks, position)
-    }
-
-    /// Whether the function's frame is there at a position.
-    pub(super) fn is_framed(&self, position: Pos) -> bool {
-        self.blocks[self.block_at(position)].framed
     }
 
     /// How often a block runs, relative to other blocks.

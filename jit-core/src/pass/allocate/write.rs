@@ -318,7 +318,7 @@ impl<'a> Writer<'a> {
     }
 
     fn decide_writing(&mut self) {
-        let intervals = self.intervals();
+        let (intervals, tiles) = (self.intervals(), self.allocator.tiles);
         let Scratch { transitions, cost_of_leaving, .. } = &mut *self.scratch;
         cost_of_leaving.clear();
         cost_of_leaving.resize(self.allocator.ranges.ranges.len(), 0.0);
@@ -334,7 +334,11 @@ impl<'a> Writer<'a> {
                 if self.is_definition(touch.touch)
                     && matches!(self.scratch.located.place(range, touch.at), IntervalPlace::Reg(_))
                 {
-                    at_once += if intervals.is_framed(touch.at) { touch.cost } else { f32::INFINITY };
+                    at_once += if tiles.blocks[intervals.block_at(touch.at)].framed {
+                        touch.cost
+                    } else {
+                        f32::INFINITY
+                    };
                 }
             }
             let of_leaving = self.scratch.cost_of_leaving[range.at()];
