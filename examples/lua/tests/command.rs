@@ -320,3 +320,21 @@ fn all_that_programs_use_can_be_compiled() {
     }
     assert!(compiled > 100 || cfg!(not(target_arch = "x86_64")), "{compiled} functions were compiled");
 }
+
+/// Code of the environment runs before all else, and a mistake in it ends the command.
+#[test]
+fn the_environment_has_code_to_begin_with() {
+    fs::write(folder().join("init.lua"), "begun = ...").expect("the script can be written");
+    for (init, output, error) in [
+        ("begun = 'in the variable'", "in the variable script\n", ""),
+        ("@init.lua", "nil script\n", ""),
+        ("begun =", "", "azulejo-lua: LUA_INIT:1: unexpected symbol near '<eof>'\n"),
+        ("@nowhere.lua", "", "azulejo-lua: cannot open nowhere.lua: No such file or directory\n"),
+    ] {
+        let mut command = command("begun.lua", "print(begun, 'script')");
+        let output_of = command.env("LUA_INIT", init).arg("begun.lua").output().expect("it runs");
+        let said = text(&output_of.stdout).replace('\t', " ");
+        assert_eq!((said.as_str(), text(&output_of.stderr).as_str()), (output, error), "{init}");
+        assert_eq!(output_of.status.success(), error.is_empty(), "{init}");
+    }
+}

@@ -133,7 +133,23 @@ impl Session<'_> {
         self.vm.set_field_of(globals, "arg", Value::table(table));
     }
 
+    /// Runs what the variable `LUA_INIT` of the environment has: code, or `@` and the name of a file.
+    fn run_init(&mut self) -> bool {
+        let Some(init) = std::env::var_os("LUA_INIT") else { return true };
+        let init = init.as_encoded_bytes();
+        match init.strip_prefix(b"@") {
+            None => self.run_chunk(init, b"=LUA_INIT", &[]),
+            Some(path) => match read_file(Some(path)) {
+                Ok((source, chunk)) => self.run_chunk(&source, &chunk, &[]),
+                Err(message) => complain(&message),
+            },
+        }
+    }
+
     fn run_all(&mut self, options: &Options) -> bool {
+        if !self.run_init() {
+            return false;
+        }
         for first in &options.first {
             let is_right = match first {
                 First::Run(code) => self.run_chunk(code, b"=(command line)", &[]),

@@ -218,9 +218,7 @@ fn getfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     // Functions of Rust have the program's, as those of C do.
     let function = function.filter(|function| function.object_kind() != Some(ObjectKind::Native));
     let environment = function.and_then(environment).map_or(vm.globals(), |environment| environment.get());
-    let key = vm.heap.string(b"__fenv");
-    let protected = environment.metatable().map_or(Value::NIL, |meta| meta.get_string(key));
-    Ok(if protected.is_nil() { Value::table(environment) } else { protected })
+    Ok(Value::table(environment))
 }
 
 fn setfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {

@@ -291,11 +291,11 @@ fn traceback(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> 
     let level = opt_integer(vm, frames, args, before + 1, thread.is_none() as i64)?.max(0) as usize;
     let text = match thread {
         Some(thread) if thread.status() == Status::Dead => {
-            let mut text = vm.traceback(&[], message.as_deref(), 0);
+            let mut text = vm.traceback(&[], message.as_deref(), 0, 0);
             thread.remains.borrow().iter().skip(level).for_each(|line| text.extend_from_slice(line));
             text
         }
-        _ => at_levels(vm, frames, thread, |vm, levels| vm.traceback(levels, message.as_deref(), level)),
+        _ => at_levels(vm, frames, thread, |vm, levels| vm.traceback(levels, message.as_deref(), level, 0)),
     };
     Ok(Value::string(vm.heap.string(&text)))
 }
@@ -306,7 +306,7 @@ pub(crate) fn with_traceback(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -
         return Ok(args[0]);
     }
     let message = vm.text_of_value(frames, args[0])?.as_string().expect("it is one");
-    // The first level is this function.
-    let text = vm.traceback(&vm.levels(frames), Some(message.bytes()), 1);
+    // The first level is this function, which calls `debug.traceback` in C's Lua.
+    let text = vm.traceback(&vm.levels(frames), Some(message.bytes()), 1, 1);
     Ok(Value::string(vm.heap.string(&text)))
 }

@@ -172,7 +172,9 @@ pub(super) fn finish(object: *mut Header, lost_values: &mut Vec<Box<dyn Any>>) {
     // SAFETY: the object is there, and of its kind; it is not used afterwards.
     unsafe {
         match (*object).kind() {
-            ObjectKind::Userdata => lost_values.push(std::ptr::read(&raw const (*object.cast::<Userdata>()).value)),
+            ObjectKind::Userdata => {
+                lost_values.push(std::ptr::read(&raw const (*object.cast::<Userdata>()).value))
+            }
             ObjectKind::Thread => std::ptr::drop_in_place(object.cast::<Thread>()),
             ObjectKind::Definition => std::ptr::drop_in_place(object.cast::<Definition>()),
             _ => {}

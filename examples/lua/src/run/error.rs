@@ -90,7 +90,7 @@ impl Vm {
             && self.handlers.len() == self.own_handlers
         {
             // The coroutine ends here, and may be asked later where that was.
-            *thread.remains.borrow_mut() = self.trace(&self.levels(frames), 0);
+            *thread.remains.borrow_mut() = self.trace(&self.levels(frames), 0, 0);
         }
         Err(Thrown::Error)
     }

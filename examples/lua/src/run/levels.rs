@@ -205,23 +205,29 @@ impl Vm {
         level.and_then(Level::frame).map_or(Vec::new(), |frame| self.position_of(frame))
     }
 
-    /// The stack as text, as `debug.traceback` gives it.
-    pub(crate) fn traceback(&self, levels: &[Level<'_>], message: Option<&[u8]>, level: usize) -> Vec<u8> {
+    /// The stack as text, as `debug.traceback` gives it. C's Lua has so many more levels in front, which it does not show either.
+    pub(crate) fn traceback(
+        &self,
+        levels: &[Level<'_>],
+        message: Option<&[u8]>,
+        level: usize,
+        more: usize,
+    ) -> Vec<u8> {
         let mut text = message.map(|message| [message, b"\n"].concat()).unwrap_or_default();
         text.extend_from_slice(b"stack traceback:");
-        self.trace(levels, level).iter().for_each(|line| text.extend_from_slice(line));
+        self.trace(levels, level, more).iter().for_each(|line| text.extend_from_slice(line));
         text
     }
 
     /// The lines of the levels, some in the middle left out if they are many.
-    pub(crate) fn trace(&self, levels: &[Level<'_>], first: usize) -> Vec<Vec<u8>> {
+    pub(crate) fn trace(&self, levels: &[Level<'_>], first: usize, more: usize) -> Vec<Vec<u8>> {
         /// Up to this level all are shown, and so many at the end.
         const HEAD: usize = 12;
         const LAST: usize = 10;
         let mut lines = Vec::new();
         let (mut at, mut is_head) = (first, true);
         while at < levels.len() {
-            if at >= HEAD && is_head {
+            if at + more >= HEAD && is_head {
                 is_head = false;
                 if at + 1 + LAST < levels.len() {
                     lines.push(b"\n\t...".to_vec());

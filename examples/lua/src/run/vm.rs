@@ -513,8 +513,8 @@ impl Vm {
     /// Ends the program: runs all finalizers, and writes what was printed.
     pub(crate) fn close(&mut self) {
         self.heap.finalize_all();
-        // What stops a finalizer stops the program, which is over.
-        let _ = self.finalize_quietly(&Frames::none());
+        // What stops a finalizer stops the program, which is over; the error of one is not the others'.
+        while self.finalize_quietly(&Frames::none()).is_ok() && self.heap.has_unfinalized() {}
         self.show_output();
     }
 

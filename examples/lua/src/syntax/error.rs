@@ -45,7 +45,7 @@ impl SyntaxError {
             };
             return [name, b": ", &self.message].concat();
         }
-        let mut text = chunk_id(chunk);
+        let mut text = cut_id(chunk, ID_SIZE_OF_SYNTAX);
         text.extend_from_slice(format!(":{}: ", self.line).as_bytes());
         text.extend_from_slice(&self.message);
         text
@@ -53,7 +53,9 @@ impl SyntaxError {
 }
 
 /// How many bytes the name of a chunk takes that is shown, with the zero at the end that C's Lua counts.
-const ID_SIZE: usize = 80;
+const ID_SIZE: usize = 60;
+/// The same in messages about syntax.
+const ID_SIZE_OF_SYNTAX: usize = 80;
 
 /// What errors call a chunk: of `@file` and `=name` what follows, of any other text its first line in quotes.
 ///
@@ -65,19 +67,23 @@ const ID_SIZE: usize = 80;
 /// assert_eq!(chunk_id(b"f()\ng()"), b"[string \"f()...\"]");
 /// ```
 pub fn chunk_id(name: &[u8]) -> Vec<u8> {
+    cut_id(name, ID_SIZE)
+}
+
+fn cut_id(name: &[u8], size: usize) -> Vec<u8> {
     // A string of C ends at a zero.
     let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
     match name.split_first() {
-        Some((b'=', rest)) => rest[..rest.len().min(ID_SIZE - 1)].to_vec(),
+        Some((b'=', rest)) => rest[..rest.len().min(size - 1)].to_vec(),
         Some((b'@', rest)) => {
-            let room = ID_SIZE - 1 - " '...' ".len();
+            let room = size - 1 - " '...' ".len();
             match rest.len() > room {
                 true => [b"...", &rest[rest.len() - room..]].concat(),
                 false => rest.to_vec(),
             }
         }
         _ => {
-            let room = ID_SIZE - 1 - " [string \"...\"] ".len();
+            let room = size - 1 - " [string \"...\"] ".len();
             let line = name.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(name.len());
             let shown = line.min(room);
             match shown < name.len() {
