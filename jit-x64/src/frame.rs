@@ -260,8 +260,8 @@ mod tests {
         let mut last = Instruction::default();
         let nothing = (depth, pointer, pushed);
         for instruction in &mut Decoder::with_ip(64, &code.bytes, 0, DecoderOptions::NONE) {
-            let changes = code.frames.iter().filter(|(at, _)| *at as u64 == instruction.ip());
-            if let Some((_, change)) = changes.last() {
+            let mut changes = code.frames.iter().filter(|(at, _)| *at as u64 == instruction.ip());
+            if let Some((_, change)) = changes.next_back() {
                 let is_there = *change == FrameChange::IsThere;
                 (depth, pointer, pushed) = if is_there { body.expect("as below") } else { nothing };
             } else if last.flow_control() == FlowControl::Return {
