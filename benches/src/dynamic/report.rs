@@ -34,7 +34,8 @@ pub(crate) fn print(rows: &[DynamicRow], compiled: [f64; 2]) {
         println!("{:12}{}", row.bench, cells.collect::<String>());
     }
     let [baseline, optimizer] = compiled;
-    let compiling = format!("compiling: baseline {baseline:.2}, optimizer {optimizer:.3} million bytecodes a second");
+    let compiling =
+        format!("compiling: baseline {baseline:.2}, optimizer {optimizer:.3} million bytecodes a second");
     if !is_compared {
         return println!("\n{compiling}");
     }
