@@ -135,7 +135,12 @@ impl Stream {
     /// Opens a file.
     pub(crate) fn open(path: &Path, mode_text: &[u8]) -> io::Result<Stream> {
         let Mode { can_read, can_write, options } = mode(mode_text)?;
-        let file = StreamFile::Own(options.open(path)?);
+        let mut file = options.open(path)?;
+        if mode_text.starts_with(b"a") && !can_read {
+            // Where this is impossible, it means nothing.
+            let _ = file.seek(SeekFrom::End(0));
+        }
+        let file = StreamFile::Own(file);
         Ok(Stream::new(Some(file), (can_read, can_write), Buffering::Full))
     }
 

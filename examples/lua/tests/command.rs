@@ -338,3 +338,14 @@ fn the_environment_has_code_to_begin_with() {
         assert_eq!(output_of.status.success(), error.is_empty(), "{init}");
     }
 }
+
+/// A script that ends the process is told of like another.
+#[test]
+fn a_script_that_exits_is_told_of() {
+    let text_of_script = "local s = 0 for i = 1, 3e5 do s = s + i % 7 end print(s) os.exit(3)";
+    let mut command = command("exits.lua", text_of_script);
+    let output = command.args(["--stats", "--profile", "exits.lua"]).output().expect("it runs");
+    let said = text(&output.stderr);
+    assert!(said.contains("collecting garbage") && said.contains("exits.lua"), "{said}");
+    assert_eq!((output.status.code(), text(&output.stdout).lines().count()), (Some(3), 1));
+}

@@ -58,12 +58,16 @@ macro_rules! numbers {
             fn from_lua(value: LuaValue, lua: &Lua) -> LuaResult<Self> {
                 let number = f64::from_lua(value, lua)?;
                 let result = number as $ty;
-                if result as f64 != number {
-                    let is_whole = number.fract() == 0.0;
-                    let from = if is_whole { "number out of range" } else { "number with a fraction" };
-                    return Err(LuaError::conversion(from, stringify!($ty)));
+                // The largest of 64 bits is no float: the next one is beyond it.
+                if result as f64 == number && result as i128 == number as i128 {
+                    return Ok(result);
                 }
-                Ok(result)
+                let from = match number.fract() {
+                    0.0 => "number out of range",
+                    _ if number.is_finite() => "number with a fraction",
+                    _ => "number that is not finite",
+                };
+                Err(LuaError::conversion(from, stringify!($ty)))
             }
         }
     )*};

@@ -62,8 +62,16 @@ struct Variant {
 }
 
 impl Deserializer {
+    /// The elements of a sequence. Some may be `nil`, which end it for Lua: then the last one that there is ends it here, unless more are
+    /// missing than there are.
     fn elements(table: LuaTable) -> TableElements {
-        TableElements { next: 1, len: table.raw_len(), table }
+        let keys = table.pairs::<LuaValue, LuaValue>().filter_map(|pair| match pair {
+            Ok((LuaValue::Number(key), _)) if key >= 1.0 && key <= u32::MAX as f64 => Some(key as u32),
+            _ => None,
+        });
+        let (count, last) = keys.fold((0u32, 0), |(count, last), key| (count + 1, last.max(key)));
+        let len = if last / 2 <= count { last } else { table.raw_len() };
+        TableElements { next: 1, len, table }
     }
 
     fn entries(table: &LuaTable) -> Entries {
@@ -101,17 +109,21 @@ impl<'de> de::Deserializer<'de> for Deserializer {
         }
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> LuaResult<V::Value> {
-        self.deserialize_seq(visitor)
+    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> LuaResult<V::Value> {
+        match self.0 {
+            // What is missing is `nil`.
+            LuaValue::Table(table) => visitor.visit_seq(TableElements { next: 1, len: len as u32, table }),
+            _ => self.deserialize_any(visitor),
+        }
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: usize,
+        len: usize,
         visitor: V,
     ) -> LuaResult<V::Value> {
-        self.deserialize_seq(visitor)
+        self.deserialize_tuple(len, visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> LuaResult<V::Value> {
@@ -214,8 +226,8 @@ impl<'de> de::VariantAccess<'de> for Deserializer {
         seed.deserialize(self)
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> LuaResult<V::Value> {
-        self.deserialize_seq(visitor)
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> LuaResult<V::Value> {
+        self.deserialize_tuple(len, visitor)
     }
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> LuaResult<V::Value> {

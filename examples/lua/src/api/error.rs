@@ -65,6 +65,18 @@ impl LuaError {
         LuaError::Conversion { from, to, position: 0 }
     }
 
+    /// The value of an error that Lua code has raised, and that a function of Rust passes on: it says already where that was.
+    pub(super) fn passed_on(&self, vm: &mut Vm) -> Option<Value> {
+        match self {
+            LuaError::Syntax { message, .. } => Some(vm.text(message)),
+            LuaError::Runtime(message) => {
+                let last = vm.error.as_string()?;
+                (String::from_utf8_lossy(last.bytes()) == **message).then_some(vm.error)
+            }
+            _ => None,
+        }
+    }
+
     /// The error of a value that stands behind so many others.
     pub(super) fn behind(self, others: usize) -> LuaError {
         match self {
@@ -90,7 +102,14 @@ impl fmt::Display for LuaError {
     }
 }
 
-impl Error for LuaError {}
+impl Error for LuaError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            LuaError::External(error) => Some(&**error),
+            _ => None,
+        }
+    }
+}
 
 /// An error of Rust as a value of Lua.
 struct CarriedError(LuaError);
@@ -98,7 +117,14 @@ struct CarriedError(LuaError);
 impl Lua {
     /// The error by which the program has failed.
     pub(super) fn failure(&self, thrown: Thrown) -> LuaError {
-        let (ending, error) = self.with(|vm, _| (vm.ending, std::mem::replace(&mut vm.error, Value::NIL)));
+        let (ending, error) = self.with(|vm, _| {
+            let error = vm.error;
+            // A text may be passed on as it is, by a function of Rust.
+            if error.as_string().is_none() {
+                vm.error = Value::NIL;
+            }
+            (vm.ending, error)
+        });
         match (thrown, ending) {
             (Thrown::Error, _) => self.error(error),
             (Thrown::Ended, Ending::Interrupted) => {

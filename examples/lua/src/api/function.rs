@@ -97,6 +97,9 @@ fn call_closed(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value
             vm.stop(Ending::OutOfFuel)
         }
         Err(Fault::Arguments(error) | Fault::Said(error)) => {
+            if let Some(value) = error.passed_on(vm) {
+                return vm.throw(frames, value);
+            }
             let value = Lua::lend(vm, frames, |lua| lua.error_value(error));
             match value.as_string() {
                 Some(text) => vm.fail(frames, text.bytes()),

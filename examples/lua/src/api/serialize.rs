@@ -52,8 +52,12 @@ struct Filling<'a> {
 
 impl Serializer<'_> {
     /// An integer, if there is a number that is exactly it.
-    fn whole<T: Copy + PartialEq>(number: T, float: f64, back: T, from: &'static str) -> LuaResult<LuaValue> {
-        if back == number { Ok(LuaValue::Number(float)) } else { Err(LuaError::conversion(from, "number")) }
+    fn whole(integer: i128) -> LuaResult<LuaValue> {
+        let number = integer as f64;
+        match number as i128 == integer {
+            true => Ok(LuaValue::Number(number)),
+            false => Err(LuaError::external(format!("no number of Lua is exactly {integer}"))),
+        }
     }
 }
 
@@ -113,11 +117,11 @@ impl<'a> ser::Serializer for Serializer<'a> {
     }
 
     fn serialize_i64(self, value: i64) -> LuaResult<LuaValue> {
-        Serializer::whole(value, value as f64, value as f64 as i64, "i64")
+        Serializer::whole(value as i128)
     }
 
     fn serialize_u64(self, value: u64) -> LuaResult<LuaValue> {
-        Serializer::whole(value, value as f64, value as f64 as u64, "u64")
+        Serializer::whole(value as i128)
     }
 
     fn serialize_bool(self, value: bool) -> LuaResult<LuaValue> {

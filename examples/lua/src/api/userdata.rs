@@ -4,6 +4,9 @@ use super::function::Fault;
 use super::handle::{Handle, Lua};
 use super::{FromLuaMulti, IntoLua, IntoLuaMulti, LuaError, LuaResult, LuaTable, LuaValue};
 use crate::object::value::{USERDATA, Value};
+use crate::run::error::Thrown;
+use crate::run::vm::Vm;
+use azulejo::Frames;
 use std::any::TypeId;
 use std::cell::{Ref, RefCell, RefMut};
 
@@ -46,6 +49,8 @@ pub struct Methods<'a, T> {
     lua: &'a Lua,
     index: LuaTable,
     meta: LuaTable,
+    /// What finds fields that are no methods.
+    otherwise: Option<super::LuaFunction>,
     result: LuaResult<()>,
     of: std::marker::PhantomData<T>,
 }
@@ -63,6 +68,10 @@ fn receiver<A: FromLuaMulti>(lua: &Lua, arguments: Vec<LuaValue>) -> LuaResult<(
 
 impl<T: UserData> Methods<'_, T> {
     fn add(&mut self, is_meta: bool, name: &str, function: super::LuaFunction) {
+        if is_meta && name == "__index" {
+            self.otherwise = Some(function);
+            return;
+        }
         let table = if is_meta { &self.meta } else { &self.index };
         if let Err(error) = table.raw_set(name, function) {
             self.result = Err(error);
@@ -104,7 +113,8 @@ impl<T: UserData> Methods<'_, T> {
         self.add(false, name, function);
     }
 
-    /// Adds a metamethod, such as `__add` or `__tostring`.
+    /// Adds a metamethod, such as `__add` or `__tostring`. What `__index` is, is asked for what is no method. Lua code does not get at the
+    /// metatable, unless a field `__metatable` says what it gets.
     pub fn add_meta_method<A: FromLuaMulti, R: IntoLuaMulti>(
         &mut self,
         name: &str,
@@ -129,6 +139,15 @@ impl<T: UserData> Methods<'_, T> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct AnyUserData(pub(super) Handle);
 
+/// The metamethod `__index` of a type that has one of its own: looks for a method, and asks that one for what is none.
+fn method_first(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value, Thrown> {
+    let native = vm.native().expect("this is one");
+    let [methods, otherwise] = [0, 1].map(|at| native.upvalues()[at].get());
+    let key = args.get(1).copied().unwrap_or(Value::NIL);
+    let method = methods.as_table().expect("it was made with one").get(key);
+    if method.is_nil() { vm.call_value(frames, otherwise, args) } else { Ok(vm.give(&[method])) }
+}
+
 impl Lua {
     /// Gives Lua a value of Rust.
     pub fn create_userdata<T: UserData>(&self, value: T) -> AnyUserData {
@@ -149,11 +168,27 @@ impl Lua {
             return LuaTable(self.keep(Value::table(known)));
         }
         let (index, meta) = (self.create_table(), self.create_table());
-        let result = meta.raw_set("__index", index.clone());
-        let mut methods =
-            Methods { lua: self, index, meta: meta.clone(), result, of: std::marker::PhantomData };
+        // All values of the type have it, so that nobody may change it.
+        let result = meta.raw_set("__metatable", false).and_then(|()| meta.raw_set("__index", index.clone()));
+        let mut methods = Methods {
+            lua: self,
+            index: index.clone(),
+            meta: meta.clone(),
+            otherwise: None,
+            result,
+            of: std::marker::PhantomData,
+        };
         T::methods(&mut methods);
-        methods.result.expect("the names of methods may be keys");
+        let Methods { otherwise, result, .. } = methods;
+        let result = result.and_then(|()| match otherwise {
+            Some(otherwise) => {
+                let both = [index.0.value(), otherwise.0.value()];
+                let finds = self.with(|vm, _| vm.native_function("__index", method_first, &both));
+                meta.raw_set("__index", super::LuaFunction(self.keep(finds)))
+            }
+            None => Ok(()),
+        });
+        result.expect("the names of methods may be keys");
         let table = meta.0.value().as_table().expect("it is one");
         self.with(|vm, _| vm.rust_types.insert(TypeId::of::<T>(), table));
         meta

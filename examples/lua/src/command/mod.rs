@@ -71,29 +71,14 @@ impl Session<'_> {
             Some(value) if value == "steps" => Eagerness::Steps,
             Some(_) => Eagerness::Cycles,
         });
-        let start = Instant::now();
+        let (start, is_beside) = (Instant::now(), self.is_beside);
         let sampler = self.vm.profile.as_deref().map(Sampler::start);
+        let at_exit = options.clone();
+        self.vm.at_exit = Some(Box::new(move |vm| _ = report(vm, &at_exit, start, is_beside)));
         let is_right = self.run_all(options);
         drop(sampler);
-        let _ = self.vm.out.flush();
-        if options.has_stats {
-            eprintln!("{}", statistics::statistics(self.vm, start.elapsed(), self.is_beside));
-        }
-        let is_right = is_right & self.show_profile(options);
-        let shown = options.explored.iter().map(|wanted| explore::explore(self.vm, wanted));
-        let is_right = shown.fold(is_right, |is_right, is_shown| is_right & is_shown);
+        let is_right = is_right & report(self.vm, options, start, is_beside);
         if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-    }
-
-    /// Says where the script has spent its time, if that was asked for.
-    fn show_profile(&self, options: &Options) -> bool {
-        let Some(profile) = &self.vm.profile else { return true };
-        eprintln!("{}", profile::tables(profile));
-        let Some(path) = &options.folded else { return true };
-        match std::fs::write(path, profile::folded(profile)) {
-            Ok(()) => true,
-            Err(error) => complain(format!("cannot write {}: {error}", path.display()).as_bytes()),
-        }
     }
 
     /// Calls any value. An error of the type string has a traceback behind it.
@@ -207,6 +192,28 @@ impl Session<'_> {
             Ok(_) => true,
             Err(error) => complain_of(error),
         }
+    }
+}
+
+/// Says what was asked for of a script that has run.
+fn report(vm: &mut Vm, options: &Options, start: Instant, is_beside: bool) -> bool {
+    let _ = vm.out.flush();
+    if options.has_stats {
+        eprintln!("{}", statistics::statistics(vm, start.elapsed(), is_beside));
+    }
+    let is_right = show_profile(vm, options);
+    let shown = options.explored.iter().map(|wanted| explore::explore(vm, wanted));
+    shown.fold(is_right, |is_right, is_shown| is_right & is_shown)
+}
+
+/// Says where the script has spent its time, if that was asked for.
+fn show_profile(vm: &Vm, options: &Options) -> bool {
+    let Some(profile) = &vm.profile else { return true };
+    eprintln!("{}", profile::tables(profile));
+    let Some(path) = &options.folded else { return true };
+    match std::fs::write(path, profile::folded(profile)) {
+        Ok(()) => true,
+        Err(error) => complain(format!("cannot write {}: {error}", path.display()).as_bytes()),
     }
 }
 

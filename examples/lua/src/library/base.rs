@@ -513,12 +513,11 @@ pub(crate) fn read_file(path: Option<&[u8]>) -> std::result::Result<(Vec<u8>, Ve
     let mut source = Vec::new();
     let chunk = match path {
         Some(path) => {
-            let read =
-                std::fs::File::open(system_text(path)).and_then(|mut file| file.read_to_end(&mut source));
-            if let Err(error) = read {
-                let reason = arguments::reason(&error);
-                return Err([b"cannot open ", path, b": ", reason.as_bytes()].concat());
-            }
+            let cannot = |what: &[u8], error: &std::io::Error| {
+                [b"cannot ", what, b" ", path, b": ", arguments::reason(error).as_bytes()].concat()
+            };
+            let mut file = std::fs::File::open(system_text(path)).map_err(|error| cannot(b"open", &error))?;
+            file.read_to_end(&mut source).map_err(|error| cannot(b"read", &error))?;
             [b"@", path].concat()
         }
         None => {

@@ -219,6 +219,9 @@ fn execute(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> 
 fn exit(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let code = Arguments::new(frames, values).int_or(vm, 1, 0)?;
     vm.library.files.flush();
+    if let Some(at_exit) = vm.at_exit.take() {
+        at_exit(vm);
+    }
     std::process::exit(code)
 }
 

@@ -112,6 +112,8 @@ pub struct Vm {
     pub(crate) drop_value: fn(&mut Vm, &Frames<'_>, Box<dyn Any>),
     /// Whether such values are being dropped.
     is_dropping: Rc<Cell<bool>>,
+    /// What is done before the program ends the process.
+    pub(crate) at_exit: Option<AtExit>,
     /// The metatables of types of Rust.
     pub(crate) rust_types: HashMap<TypeId, Gc<Table>>,
     pub(crate) library: LibraryState,
@@ -255,6 +257,7 @@ impl Vm {
             owner: Weak::<()>::new(),
             drop_value: |_, _, value| drop(value),
             is_dropping: Rc::default(),
+            at_exit: None,
             rust_types: HashMap::new(),
             library,
             clocks: Clocks::new(settings.times),
@@ -539,6 +542,9 @@ impl Vm {
         result.or_else(|thrown| if thrown == Thrown::Ended { Err(thrown) } else { Ok(()) })
     }
 }
+
+/// What the command line does when the program ends the process.
+pub(crate) type AtExit = Box<dyn FnOnce(&mut Vm)>;
 
 /// When this is dropped, values may be dropped again, also after a panic.
 struct Done<'a>(&'a Cell<bool>);
