@@ -84,7 +84,8 @@ impl Runner {
         };
         let before = compiled();
         for function in (0..COMPILATIONS).flat_map(|_| &self.functions) {
-            let again = self.engine.discard(*function).and_then(|()| self.engine.compile(*function));
+            let again =
+                self.engine.discard(*function).and_then(|()| self.engine.compile_in(*function, self.tier));
             again.unwrap_or_else(|error| panic!("{error}"));
         }
         let after = compiled();
