@@ -2,7 +2,8 @@
 //!
 //! In: five programs, each in Lua and in the machine's bytecode. Out: for each program the seconds of PUC Lua 5.1, and how many times
 //! as fast LuaJIT and each of our tiers are. A tier's engine climbs up to it, and runs the program some times before it is measured. The
-//! fastest run counts. Then all functions are compiled again and again, with what their sites have learned. Where an interpreter of Lua is missing, its columns are left out. A difference between results is an error.
+//! fastest run counts. Then all functions are compiled again and again, with what their sites have learned. Where an interpreter of Lua
+//! is missing, its columns are left out. A difference between results is an error.
 
 mod heap;
 mod lua;

@@ -125,3 +125,19 @@ fn finalizers_call_functions_of_rust_when_the_program_ends() -> LuaResult<()> {
     assert_eq!(called.get(), 1);
     Ok(())
 }
+
+#[test]
+fn a_value_that_panics_at_the_end_keeps_none_of_the_others() {
+    let dropped = Rc::new(Cell::new(0));
+    let lua = Lua::new();
+    for at in 0..4 {
+        let dropped = dropped.clone();
+        let value = lua.create_userdata(OnDrop(move || {
+            dropped.set(dropped.get() + 1);
+            assert!(at != 1, "this one panics");
+        }));
+        lua.globals().set(at, value).expect("it may be a field");
+    }
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(lua))).is_err());
+    assert_eq!(dropped.get(), 4);
+}

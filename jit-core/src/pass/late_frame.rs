@@ -18,7 +18,7 @@
 //! ([`super::allocate`]). That pays for some instructions on the way to a return, and not for more, and not for loops: there a value
 //! without a register costs more than the frame. Cold blocks have it always, since they share the code that they end with.
 
-use crate::ir::tiles::{TileBlock, TileList};
+use crate::ir::tiles::TileList;
 
 /// How many instructions may run without the frame.
 const MAX_INSTS: u32 = 48;
@@ -68,11 +68,8 @@ fn find(scratch: &mut Scratch, tiles: &mut TileList) -> bool {
         for at in 0..tiles.blocks.len() {
             let block = tiles.blocks[at];
             // A block that others with the frame lead to cannot make it.
-            let is_left_for_framed = |block: &TileBlock| {
-                let targets = tiles.edges(block).iter().map(|edge| tiles.position[edge.to.at()] as usize);
-                targets.into_iter().any(|to| tiles.blocks[to].framed && comes_from_framed[to])
-            };
-            if !block.framed && is_left_for_framed(&block) {
+            let mut targets = tiles.edges(&block).iter().map(|edge| tiles.position[edge.to.at()] as usize);
+            if !block.framed && targets.any(|to| comes_from_framed[to]) {
                 tiles.blocks[at].framed = true;
                 has_changed = true;
             }
@@ -119,7 +116,7 @@ mod tests {
         assert_eq!(unframed("b0 -> b1 b2; b1; b2!"), ["b0", "b1"]);
         // A leaf that only its exit needs the frame for.
         assert_eq!(unframed("b0 -> b1 b2; b1; b2 cold!"), ["b0", "b1"]);
-        // A block that only cold ones need is not one, and cold code has the frame.
+        // Cold code makes it for itself.
         assert_eq!(unframed("b0 -> b1 b2; b1; b2 cold -> b3; b3 cold!"), ["b0", "b1"]);
     }
 
