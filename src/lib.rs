@@ -36,7 +36,7 @@ pub mod rules;
 
 pub use azulejo_core::error::{Error, Unsupported};
 pub use azulejo_core::ir::bytecode::{
-    Bytecode, Callable, Cases, Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo,
+    Bytecode, Callable, Cases, Imm, In, InOrImm, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo,
     OperandKind, Out, Pop, Push, Raw, Regs, RegsMut, Site,
 };
 // Generated code implements these traits; rustc's messages name them by these paths.
@@ -44,7 +44,7 @@ pub use azulejo_core::ir::bytecode::{Means, Opcode, Semantics};
 pub use azulejo_core::verify::{Fault, VerifyError, verify};
 pub use azulejo_core::vocab::Trap;
 pub use azulejo_macros::{
-    Bytecode, Fields, Scalar, operators, rewrite, template, template_macros, tile, tileset,
+    Bytecode, Fields, Scalar, forms, operators, rewrite, template, template_macros, tile, tileset,
 };
 #[cfg(target_arch = "x86_64")]
 pub use azulejo_x64 as x64;
@@ -57,8 +57,9 @@ pub use inside::{BadLimit, Compilations, Limits, Listing, Log, Statistics, Unkno
 /// The items that a virtual machine usually needs.
 pub mod prelude {
     pub use crate::{
-        Args, Bytecode, Cases, Code, Engine, Error, Fields, FunctionId, Imm, In, InOut, Label, Labels, Out,
-        Pop, Push, Regs, RegsMut, Scalar, Site, Slot, Tier, Trap, template, template_macros,
+        Args, Bytecode, Cases, Code, Engine, Error, Fields, FunctionId, Imm, In, InOrImm, InOut, Label,
+        Labels, Out, Pop, Push, Regs, RegsMut, Scalar, Site, Slot, Tier, Trap, forms, template,
+        template_macros,
     };
 }
 

@@ -17,6 +17,13 @@ pub struct Leaf {
     pub number: Option<u32>,
 }
 
+impl Leaf {
+    /// Another text at the same place.
+    pub fn renamed(&self, text: &str) -> Leaf {
+        Leaf { text: text.to_string(), number: None, ..self.clone() }
+    }
+}
+
 impl fmt::Display for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

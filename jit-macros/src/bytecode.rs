@@ -18,7 +18,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Error, Expr, Fields, Meta, Path, Token, Type};
+use syn::{Attribute, Data, DeriveInput, Error, Expr, Fields, Meta, Path, Token, Type, Variant};
 
 /// The arguments of `#[bytecode(…)]`.
 struct Attributes {
@@ -85,9 +85,9 @@ pub(crate) fn derive(input: TokenStream) -> TokenStream {
     }
     let mut opcodes = Vec::new();
     for variant in &data.variants {
-        match operands(variant) {
-            Ok(operands) => opcodes.push(Opcode { variant, operands }),
-            Err(error) => note(error),
+        match (operands(variant), form_of(variant)) {
+            (Ok(operands), Ok(form_of)) => opcodes.push(Opcode { variant, form_of, operands }),
+            (Err(error), _) | (_, Err(error)) => note(error),
         }
     }
     match errors {
@@ -120,6 +120,28 @@ fn attributes(input: &DeriveInput) -> syn::Result<Attributes> {
         })?;
     }
     Ok(attributes)
+}
+
+/// What `#[forms]` says of a variant.
+fn form_of(variant: &Variant) -> syn::Result<Option<Ident>> {
+    let mut form_of = None;
+    for attribute in variant.attrs.iter().filter(|attribute| attribute.path().is_ident("bytecode")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("form_of") {
+                return Err(
+                    meta.error("attributes of the enum stand above it; `#[forms]` makes those of opcodes")
+                );
+            }
+            let of: Ident = meta.value()?.parse()?;
+            let name = variant.ident.to_string();
+            if name.strip_prefix(&of.to_string()).is_none_or(|rest| !rest.starts_with("Imm")) {
+                return Err(Error::new(of.span(), "only `#[forms]` says this"));
+            }
+            form_of = Some(of);
+            Ok(())
+        })?;
+    }
+    Ok(form_of)
 }
 
 /// A table that says of each opcode whether its template, or one that it may become, does this `Deed`. It is empty if none does.
@@ -497,7 +519,8 @@ fn hand_on(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>])
             });
             quote!(#member: #kind #scalar #site)
         });
-        quote!(opcode #variant #shape { #(#fields),* })
+        let form_of = opcode.form_of.as_ref().map(|of| quote!(of #of));
+        quote!(opcode #variant #shape { #(#fields),* } #form_of)
     });
     quote! {
         #[doc(hidden)]

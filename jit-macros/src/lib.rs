@@ -5,6 +5,7 @@
 
 mod bytecode;
 mod fields;
+mod forms;
 mod kept;
 mod operators;
 mod rewrite;
@@ -56,6 +57,50 @@ use proc_macro::TokenStream;
 #[proc_macro_derive(Bytecode, attributes(bytecode))]
 pub fn derive_bytecode(input: TokenStream) -> TokenStream {
     bytecode::derive(input.into()).into()
+}
+
+/// Gives opcodes forms: with a VM register or with a constant as an operand.
+///
+/// It stands above `#[derive(Bytecode)]`. A field may then be `InOrImm<T>`, and the enum gets an opcode for each choice. `Op::Add` has the register, and
+/// `Op::AddImmB` the constant `b`. They share the row `Op::Add` of `template!`, in which `$b` is either, unless the form has a row of its own
+/// in the same `template!`. `(quicken Op::Other)` in a shared row makes a bytecode the same form of the other opcode. A function with the opcode's name,
+/// `Op::add`, makes the form that its operands have.
+///
+/// By `InOrImm<u64, f64>` the constant is of another type than the register. An opcode has at most three such operands.
+///
+/// ```
+/// use azulejo::prelude::*;
+///
+/// #[forms]
+/// #[derive(Bytecode, Clone, Copy, Debug)]
+/// enum Op {
+///     Add { dst: Out<i64>, a: In<i64>, b: InOrImm<i64> },
+///     JumpIfLess { a: InOrImm<i64>, b: InOrImm<i64>, to: Label },
+///     Return { a: In<i64> },
+/// }
+///
+/// template! {
+///     Op::Add        => (add $a $b)
+///     Op::JumpIfLess => (when (lt $a $b) (branch $to))
+///     Op::Return     => (return $a)
+/// }
+///
+/// fn main() -> Result<(), Error> {
+///     let engine = Engine::<Op>::new();
+///     let code = vec![
+///         Op::add(0.into(), 0.into(), Imm(3).into()),
+///         Op::jump_if_less(0.into(), Imm(100).into(), 0.into()),
+///         Op::Return { a: 0.into() },
+///     ];
+///     assert!(matches!(code[0], Op::AddImmB { .. }));
+///     let function = engine.define("count", code, 1)?;
+///     assert_eq!(engine.call::<_, i64>(function, &mut (), (0i64,))?, 102);
+///     Ok(())
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn forms(arguments: TokenStream, input: TokenStream) -> TokenStream {
+    forms::forms(arguments.into(), input.into()).into()
 }
 
 /// Lets Rust functions that templates call take and return an enum. Its variants are passed as numbers of the `#[repr(…)]` type.

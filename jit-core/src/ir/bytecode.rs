@@ -3,8 +3,8 @@
 pub use super::case_text::{CaseRef, DebugCase, OpaqueCase};
 use super::frames::ShowPlan;
 pub use super::operand::{
-    Imm, In, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out, Pop, Push,
-    Registers, Regs, RegsMut,
+    Imm, In, InOrImm, InOut, Label, Labels, MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Out, Pop,
+    Push, Registers, Regs, RegsMut,
 };
 pub use super::sites::{Cases, Site, SiteInfo};
 use super::slow_paths::SlowPaths;

@@ -175,6 +175,42 @@ impl<T> From<T> for Imm<T> {
     }
 }
 
+/// A VM register that an opcode reads, or a constant: the type of a field in an enum with `#[forms]`, which makes an opcode for each of
+/// the two. The constant is of another type if the field says so: `InOrImm<u64, f64>`.
+///
+/// ```
+/// # use azulejo_core::ir::bytecode as azulejo;
+/// use azulejo::{Imm, In, InOrImm};
+/// let register: InOrImm<f64> = 3.into();
+/// let constant: InOrImm<f64> = Imm(1.5).into();
+/// assert_eq!([register, constant], [InOrImm::In(In::new(3)), InOrImm::Imm(Imm(1.5))]);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InOrImm<T, C = T> {
+    /// The register.
+    In(In<T>),
+    /// The constant.
+    Imm(Imm<C>),
+}
+
+impl<T, C> From<u32> for InOrImm<T, C> {
+    fn from(index: u32) -> Self {
+        InOrImm::In(In::new(index))
+    }
+}
+
+impl<T, C> From<In<T>> for InOrImm<T, C> {
+    fn from(register: In<T>) -> Self {
+        InOrImm::In(register)
+    }
+}
+
+impl<T, C> From<Imm<C>> for InOrImm<T, C> {
+    fn from(constant: Imm<C>) -> Self {
+        InOrImm::Imm(constant)
+    }
+}
+
 /// The index of a bytecode of the same function.
 ///
 /// ```

@@ -377,6 +377,15 @@ pub struct Opcode {
     pub place: Place,
     /// Its operands.
     pub operands: Vec<Operand>,
+    /// The opcode of which it is a form with constants, and whose row it shares.
+    pub form_of: Option<String>,
+}
+
+impl Opcode {
+    /// Which operands are constants in this form, as its name says it; empty for what is no form of another opcode.
+    pub fn form(&self) -> &str {
+        self.form_of.as_deref().and_then(|of| self.name.strip_prefix(of)).unwrap_or_default()
+    }
 }
 
 /// The enum that an opcode belongs to.

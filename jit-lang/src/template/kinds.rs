@@ -254,7 +254,7 @@ fn formula(
     meant: Meant,
     (source, vocab): (&Source, Vocabulary),
 ) -> Checked<Typed> {
-    let opcode = Opcode { name: kind.text.clone(), place: kind.place, operands: Vec::new() };
+    let opcode = Opcode { name: kind.text.clone(), place: kind.place, operands: Vec::new(), form_of: None };
     let none = Kinds::default();
     let mut checker = Checker::new(&opcode, Enum::default(), vocab, source, &none, true, true);
     checker.formula(written, meant).map_err(|error| checker.in_row(error, &kind.text))

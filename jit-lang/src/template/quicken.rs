@@ -7,7 +7,7 @@ use super::ast::{Kind, Opcode, Operand, Typed};
 use super::check::{Checked, Checker, fail, void, wrong_count};
 use crate::place::Place;
 use crate::sexpr::Sexpr;
-use crate::token::text;
+use crate::token::{Token, text};
 use crate::words::did_you_mean;
 use azulejo_core::ir::bytecode::OperandKind;
 
@@ -30,9 +30,23 @@ impl Checker<'_> {
             let hint = did_you_mean(name, self.of.opcodes.iter().map(|opcode| opcode.name.as_str()));
             return fail(*at, format!("the enum has no opcode `{name}`{hint}"));
         };
-        self.demand_same_operands(&self.of.opcodes[to], *at)?;
+        let to = self.same_form_of(to);
+        let opcode = &self.of.opcodes[to];
+        self.demand_same_operands(opcode, *at)?;
         self.quickens = true;
-        Ok(void(Kind::Quicken(to, tokens.clone()), place))
+        let mut tokens = tokens.clone();
+        if let Some(Token::Word(last)) = tokens.last_mut() {
+            *last = last.renamed(&opcode.name);
+        }
+        Ok(void(Kind::Quicken(to, tokens), place))
+    }
+
+    /// The form of an opcode in which the same operands are constants as in the opcode at hand, if it has one: forms share a row.
+    fn same_form_of(&self, to: usize) -> usize {
+        let (opcodes, form) = (self.of.opcodes, self.opcode.form());
+        let is_same =
+            |other: &Opcode| other.form_of.as_ref() == Some(&opcodes[to].name) && other.form() == form;
+        opcodes.iter().position(is_same).unwrap_or(to)
     }
 
     fn demand_same_operands(&self, to: &Opcode, place: Place) -> Checked<()> {

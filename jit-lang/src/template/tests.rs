@@ -36,7 +36,7 @@ fn opcode(written: &str) -> (Opcode, bool) {
         let case = String::new();
         operands.push(Operand { name, kind, scalar, capacity, case });
     }
-    (Opcode { name: name.text, place: Place::NOWHERE, operands }, stores_itself)
+    (Opcode { name: name.text, place: Place::NOWHERE, operands, form_of: None }, stores_itself)
 }
 
 /// The structs whose fields are known.
@@ -69,7 +69,7 @@ fn compiled(written: &str, row: &str) -> Result<Compiled, Error> {
     opcode.place = row.name.place;
     // The enum has another opcode with the same operands, and one without.
     let same = Opcode { name: "Same".into(), ..opcode.clone() };
-    let none = Opcode { name: "Nothing".into(), place: Place::NOWHERE, operands: Vec::new() };
+    let none = Opcode { name: "Nothing".into(), place: Place::NOWHERE, operands: Vec::new(), form_of: None };
     let opcodes = [none, same, opcode.clone()];
     let compiled = compile(row, &opcode, &opcodes, Vocabulary::BUILTIN, &source, &kinds).map_err(back)?;
     Ok(compiled.expect("what could be read has a meaning"))

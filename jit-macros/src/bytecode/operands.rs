@@ -15,6 +15,8 @@ const MAX_CASES: usize = azulejo_core::ir::sites::MAX_CASES;
 /// An opcode.
 pub(super) struct Opcode<'a> {
     pub(super) variant: &'a Variant,
+    /// The opcode of which it is a form.
+    pub(super) form_of: Option<Ident>,
     pub(super) operands: Vec<Operand>,
 }
 
@@ -69,6 +71,11 @@ fn operand(number: usize, field: &Field) -> syn::Result<Operand> {
     };
     let Type::Path(path) = written(&field.ty) else { return Err(not_an_operand()) };
     let Some(last) = path.path.segments.last() else { return Err(not_an_operand()) };
+    if last.ident == crate::forms::TYPE {
+        let message =
+            format!("`#[forms]` above `#[derive(Bytecode)]` makes opcodes of `{}`", crate::forms::TYPE);
+        return Err(Error::new(field.ty.span(), message));
+    }
     let Some(kind) = OperandKind::from_name(&last.ident.to_string()) else { return Err(not_an_operand()) };
     if kind == OperandKind::Site {
         return match &last.arguments {

@@ -104,16 +104,16 @@ pub(crate) fn described(input: TokenStream) -> TokenStream {
             errors.add(row.name.place, format!("`{name}` has a template already"));
             continue;
         }
-        let expanded = match circles.is_empty() {
-            true => rows.expand(row),
-            false => Ok(placeholder(row, &description, &kept)),
-        };
-        match expanded {
-            Ok(tokens) => output.extend(tokens),
-            Err(error) => {
-                errors.0.push(error);
-                output.extend(placeholder(row, &description, &kept));
-            }
+        let mut is_wrong = !circles.is_empty();
+        let own = std::iter::once((row.clone(), None));
+        for (row, form_of) in own.chain(description.forms(row, &source.rows)) {
+            // What is wrong in a row is told once, and not for each form that shares it.
+            let expanded = if is_wrong { Err(None) } else { rows.expand(&row, form_of).map_err(Some) };
+            output.extend(expanded.unwrap_or_else(|error| {
+                is_wrong = true;
+                errors.0.extend(error);
+                placeholder(&row, &description, &kept)
+            }));
         }
     }
     if let Some(name) = &rows.kinds {
@@ -136,6 +136,18 @@ struct Description {
 impl Description {
     fn number(&self, row: &Row) -> Option<usize> {
         self.opcodes.iter().position(|opcode| opcode.name == row.name.text)
+    }
+
+    /// The row once more for each form of its opcode that has no row of its own, with the opcode.
+    fn forms<'a>(&'a self, row: &'a Row, rows: &'a [Row]) -> impl Iterator<Item = (Row, Option<&'a str>)> {
+        let is_form = |opcode: &&Opcode| opcode.form_of.as_ref() == Some(&row.name.text);
+        let shares = |opcode: &&Opcode| !rows.iter().any(|other| other.name.text == opcode.name);
+        let named = |opcode: &Opcode| {
+            let mut form = row.clone();
+            form.name = row.name.renamed(&opcode.name);
+            (form, Some(row.name.text.as_str()))
+        };
+        self.opcodes.iter().filter(is_form).filter(shares).map(named)
     }
 }
 
@@ -172,7 +184,11 @@ fn description_of(tokens: Vec<Token>, kept: &Kept) -> Option<Description> {
             operands.push(Operand { name: member.to_string(), kind, scalar, capacity, case });
             members.push(kept.print(&[member]));
         }
-        opcodes.push(Opcode { name: name.text, place: Place::NOWHERE, operands });
+        let form_of = match reader.takes_word("of") {
+            true => Some(reader.next()?.to_string()),
+            false => None,
+        };
+        opcodes.push(Opcode { name: name.text, place: Place::NOWHERE, operands, form_of });
         members_of_all.push(members);
     }
     Some(Description { operators, opcodes, members: members_of_all })
@@ -236,7 +252,8 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn expand(&mut self, row: &Row) -> Result<TokenStream, Error> {
+    /// What a row becomes: that of its own opcode, or that of another one of which its opcode is a form.
+    fn expand(&mut self, row: &Row, form_of: Option<&str>) -> Result<TokenStream, Error> {
         let Rows { description, vocab, source, set, kept, .. } = *self;
         let Description { operators, opcodes, members } = description;
         let Some(number) = description.number(row) else {
@@ -247,11 +264,21 @@ impl Rows<'_> {
         let members = &members[number];
         let opcode = Opcode { place: row.name.place, ..opcodes[number].clone() };
         // The errors of a row that did not parse were reported already.
-        let Some(compiled) = compile(row, &opcode, opcodes, vocab, source, set)? else {
+        let in_form = |error: Error| match form_of {
+            None => error,
+            Some(of) => {
+                let form = &opcode.name;
+                let message =
+                    format!("{} (in `{form}`, a form of `{of}` that shares its row)", error.message);
+                Error::new(error.place, message)
+            }
+        };
+        let Some(compiled) = compile(row, &opcode, opcodes, vocab, source, set).map_err(in_form)? else {
             return Ok(placeholder(row, description, kept));
         };
         let (path, name) = (kept.print(&row.path), kept.word(&row.name));
-        let warnings = warnings(&compiled.warnings, &opcode, kept);
+        // With a constant a row has no more reads of registers than with a register, and its warnings are told there.
+        let warnings = form_of.is_none().then(|| warnings(&compiled.warnings, &opcode, kept));
         let natives = natives::items(&compiled.natives, &path, kept);
         let sites =
             opcode.operands.iter().enumerate().filter(|(_, operand)| operand.kind == OperandKind::Site);
