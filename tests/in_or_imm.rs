@@ -50,10 +50,7 @@ mod numbers {
 use numbers::Op;
 
 /// The result of code in each tier, which is the same.
-fn run<R: azulejo::Slot + PartialEq + std::fmt::Debug>(
-    code: Vec<Op>,
-    argument: impl azulejo::Slot + Copy,
-) -> R {
+fn run<R: Slot + PartialEq + std::fmt::Debug>(code: Vec<Op>, argument: impl Slot) -> R {
     let results = TIERS.map(|tier| {
         let engine: Engine<Op> = Engine::<Op>::builder().only(tier).build();
         let function = engine.define("f", code.clone(), 3).expect("the code is right");
