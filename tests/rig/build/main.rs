@@ -371,16 +371,21 @@ fn calls(opcodes: &mut Vec<Opcode>) {
 fn written(line: &str) -> Opcode {
     let (head, template) = line.split_once("=>").expect("a line has an arrow");
     let (name, fields) = head.split_once('{').unwrap_or((head, ""));
-    let fields = fields.trim().trim_end_matches('}').split(',').filter(|field| !field.trim().is_empty());
-    let fields = fields.map(|field| {
-        let (name, ty) = field.split_once(':').expect("a field has a type");
-        (name.trim().to_string(), ty.trim().to_string())
+    let parts = fields.trim().trim_end_matches('}').split(',').filter(|part| !part.trim().is_empty());
+    let fields = parts.fold(Vec::<(String, String)>::new(), |mut fields, part| {
+        match (part.split_once(':'), fields.last_mut()) {
+            (Some((name, ty)), _) => fields.push((name.trim().to_string(), ty.trim().to_string())),
+            // The second argument of a type.
+            (None, Some((_, ty))) => *ty += &format!(",{part}"),
+            (None, None) => panic!("`{part}` has no type"),
+        }
+        fields
     });
     let (name, stores) = match name.trim().strip_suffix('!') {
         Some(name) => (name, true),
         None => (name.trim(), false),
     };
-    Opcode { name: name.into(), fields: fields.collect(), template: template.trim().into(), stores }
+    Opcode { name: name.into(), fields, template: template.trim().into(), stores }
 }
 
 /// The callees of the call opcodes: each mixes its arguments into a number.

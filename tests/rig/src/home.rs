@@ -3,9 +3,9 @@
 //! In: tiers. Out: an engine with so little code memory that code that was not called recently is discarded. A program's
 //! `Churn` compiles and discards code of the library's functions, too.
 
-use crate::library::library;
-use crate::machine::Op;
-use azulejo::{Engine, Error, FunctionId, Tier};
+use crate::library::{called_by_address, library};
+use crate::machine::{Callee, Memo, Op};
+use azulejo::{Callable, Engine, Error, FunctionId, Tier};
 use azulejo_core::random::Random;
 use std::fmt;
 use std::ptr::NonNull;
@@ -26,6 +26,8 @@ pub struct Home {
     /// The engine.
     pub engine: Engine<Op>,
     library: Vec<FunctionId>,
+    /// The library's functions by address.
+    pub(crate) callables: Box<[*const Callable; 16]>,
 }
 
 impl fmt::Debug for Home {
@@ -59,13 +61,29 @@ impl Home {
             engine.interrupter();
         }
         let library = library().functions().iter().map(|function| function.define(&engine));
-        let library = library.collect::<Result<_, _>>()?;
-        Ok(Home { engine, library })
+        let library = library.collect::<Result<Vec<_>, _>>()?;
+        let callable = |number: usize| engine.callable(library[called_by_address(number)]);
+        let mut callables = Box::new([std::ptr::null(); 16]);
+        for (number, address) in callables.iter_mut().enumerate() {
+            *address = callable(number)?;
+        }
+        Ok(Home { engine, library, callables })
+    }
+
+    /// Makes all sites forget some of what they know, which code that runs may have been made for.
+    fn forget(&self, seed: u64) {
+        let mut random = Random::new(seed);
+        match random.below(4) {
+            0 => self.engine.clear_sites(),
+            1 => self.engine.retain_cases(|_: &Memo| random.one_in(2)),
+            2 => self.engine.retain_cases(|_: &Callee| random.one_in(2)),
+            _ => {}
+        }
     }
 
     /// Compiles and discards code of library functions, some of which may be running.
     fn churn(&self, seed: u64) {
-        let Home { engine, library } = self;
+        let Home { engine, library, .. } = self;
         let mut random = Random::new(seed);
         for _ in 0..1 + random.below(3) {
             let function = library[random.below(library.len())];
@@ -89,6 +107,14 @@ impl Running {
     /// `home` must outlive every run of a program with this value.
     pub unsafe fn within(home: &Home) -> Running {
         Running(Some(NonNull::from(home)))
+    }
+
+    /// Implements `Forget`.
+    pub(crate) fn forget(self, seed: u64) {
+        if let Some(home) = self.0 {
+            // SAFETY: as for `churn`.
+            unsafe { home.as_ref() }.forget(seed);
+        }
     }
 
     /// Implements `Churn`.

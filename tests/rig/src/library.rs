@@ -3,7 +3,7 @@
 //! In: a function's number and arguments, from the interpreter or, through call cells, from compiled code. Out: the
 //! function's result; the interpreter runs it.
 
-use crate::machine::Vm;
+use crate::machine::{Callables, Vm};
 use crate::program::Program;
 use crate::run::{End, Verified, resume, unit};
 use azulejo::__private::core::ir::bytecode::{Callable, Functions};
@@ -16,8 +16,8 @@ use azulejo_core::pass::build::{self, CellTable, KnownCallee};
 use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 
-/// How many of the functions accept arbitrary arguments. They have the lowest numbers.
-pub const FOR_ANYBODY: u32 = 8;
+/// The functions that accept arbitrary arguments.
+pub const FOR_ANYBODY: [u32; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13];
 /// The number of a program that is compiled for calls.
 const PROGRAM: u32 = u32::MAX - 1;
 /// Functions of this number and above exist in no engine.
@@ -29,8 +29,18 @@ pub struct Library(Vec<Verified>);
 
 static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
     let texts = include_str!("library.txt").split("\n\n").skip(1);
-    let read = |text| Program::parse(text).map(|program| Verified::new(&program).expect("it is verified"));
-    Library(texts.map(read).collect::<Result<_, _>>().expect("it can be read"))
+    // Where a line says how many arguments a function takes, it drops those behind them; and has a value in place of those that are missing.
+    let read = |text: &str| {
+        let (takes, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("takes"));
+        let verified = Verified::new(&Program::parse(&rest.join("\n"))?).expect("it is verified");
+        let Some(takes) = takes.first() else { return Ok(verified) };
+        let numbers: Vec<u64> = takes.split(' ').skip(1).flat_map(str::parse).collect();
+        let [takes, missing] = numbers[..] else {
+            return Err(format!("`{takes}`: how many, and what instead"));
+        };
+        Ok(verified.taking(takes as u32, missing))
+    };
+    Library(texts.map(read).collect::<Result<_, String>>().expect("it can be read"))
 });
 
 impl Library {
@@ -48,6 +58,11 @@ impl Library {
 /// The library; there is one for the process.
 pub fn library() -> &'static Library {
     &LIBRARY
+}
+
+/// The number of the function that a program calls by this address, of sixteen. Those with others' registers as arguments are none of them.
+pub(crate) fn called_by_address(at: usize) -> usize {
+    FOR_ANYBODY[at % FOR_ANYBODY.len()] as usize
 }
 
 impl Functions<Vm> for Library {
@@ -88,6 +103,7 @@ struct Links {
     cells: Vec<&'static CallCell>,
     addresses: Vec<u64>,
     table: CellTable,
+    callables: [*const Callable; 16],
     /// What a program is called by.
     program: &'static CallCell,
 }
@@ -125,7 +141,8 @@ impl Links {
         let addresses: Vec<u64> =
             cells.iter().map(|cell| std::ptr::from_ref::<CallCell>(cell).addr() as u64).collect();
         let table = CellTable { cells: addresses.as_ptr(), len: count as u64 };
-        Links { host, cells, addresses, table, program: cell(PROGRAM) }
+        let callables = std::array::from_fn(|at| std::ptr::from_ref(cells[called_by_address(at)]).cast());
+        Links { host, cells, addresses, table, callables, program: cell(PROGRAM) }
     }
 
     fn current() -> &'static Links {
@@ -142,6 +159,11 @@ impl Links {
 /// From now on code of this machine runs, and the interpreter beside it.
 pub(crate) fn run_on<M: Backend>() {
     CURRENT.set(Some(Links::of::<M>()));
+}
+
+/// The functions by address, for programs that run on this thread.
+pub(crate) fn callables() -> Callables {
+    Callables::of(&Links::current().callables)
 }
 
 /// For compilers on this thread.

@@ -7,6 +7,7 @@
 
 use crate::edge::{self, Edge};
 use crate::home::Running;
+use azulejo::Callable;
 use azulejo::prelude::*;
 use azulejo_core::ir::bytecode::Raw;
 use azulejo_core::ir::template::{Convention, Signature};
@@ -42,6 +43,34 @@ pub struct Vm {
     pub far: Edge,
     /// The bytes at the second edge, before a run and after it.
     pub at_far: [u64; edge::BYTES / 8],
+    /// The functions, as whoever runs the program calls them by address.
+    pub(crate) callables: Callables,
+}
+
+/// The addresses by which functions are called, sixteen of them. All values are equal: a program does the same whoever has made them.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct Callables(*const [*const Callable; 16]);
+
+// SAFETY: those who run a program see to it that they are there.
+unsafe impl Send for Callables {}
+// SAFETY: as above.
+unsafe impl Sync for Callables {}
+
+impl Callables {
+    /// None, for a context in which no program runs.
+    const NONE: Callables = Callables(std::ptr::null());
+
+    /// These, which must outlive all runs of programs with this value.
+    pub(crate) fn of(table: &[*const Callable; 16]) -> Callables {
+        Callables(table)
+    }
+}
+
+impl PartialEq for Callables {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Vm {
@@ -73,6 +102,7 @@ impl Default for Vm {
             running: Running::default(),
             far: Edge::far(),
             at_far: [0; edge::BYTES / 8],
+            callables: Callables::NONE,
         }
     }
 }
@@ -199,6 +229,27 @@ fn memo(key: i64, seen: Cases<'_, Memo>) -> Result<i64, Trap> {
     Ok(value)
 }
 
+/// What a bytecode remembers of the functions that it calls.
+#[derive(Fields, Clone, Copy)]
+#[repr(C)]
+pub struct Callee {
+    key: u32,
+    code: *const Callable,
+}
+
+/// The address of a function, which is remembered in most cases; rarely a failure.
+fn callee_of(vm: &Vm, key: u32, seen: Cases<'_, Callee>) -> Result<*const Callable, Trap> {
+    // SAFETY: a program runs, and has been given the addresses.
+    let code = unsafe { (*vm.callables.0)[key as usize] };
+    if key == 5 && vm.notes.is_multiple_of(64) {
+        return Err(Trap::User(50));
+    }
+    if key != 6 && seen.iter().all(|case| case.key != key) {
+        seen.add(Callee { key, code });
+    }
+    Ok(code)
+}
+
 /// The result for two boxed values of other kinds than wanted: of each kind now and then, and rarely a failure.
 fn boxed_slow(a: u64, b: u64) -> Result<u64, Trap> {
     match mix(a, b) {
@@ -217,6 +268,10 @@ extern "C" fn note(vm: &mut Vm, a: i64) {
 
 extern "C" fn churn(vm: &mut Vm, a: i64) {
     vm.running.churn(mix(vm.notes, a as u64));
+}
+
+extern "C" fn forget(vm: &mut Vm, a: i64) {
+    vm.running.forget(mix(vm.notes, a as u64));
 }
 
 extern "C" fn halfway(x: f64, y: f64) -> f64 {
@@ -294,6 +349,8 @@ from_raw! {
     Site<Memo, 1>: _raw => Site::new();
     Site<Memo, 2>: _raw => Site::new();
     Site<Memo, 3>: _raw => Site::new();
+    Site<Callee, 1>: _raw => Site::new();
+    Site<Callee, 2>: _raw => Site::new();
     Regs: raw => Regs { first: raw as u32, count: (raw >> 32) as u32 };
     RegsMut: raw => RegsMut { first: raw as u32, count: (raw >> 32) as u32 };
 }

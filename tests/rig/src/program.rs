@@ -439,7 +439,7 @@ impl<'a> Maker<'a> {
     fn function(&mut self) -> Raw {
         match self.random.below(64) {
             0 => NOBODY as u64 + self.random.below(99) as u64,
-            other => other as u64 % FOR_ANYBODY as u64,
+            other => FOR_ANYBODY[other % FOR_ANYBODY.len()] as u64,
         }
     }
 
@@ -488,7 +488,7 @@ impl<'a> Maker<'a> {
 pub fn is_for_anybody(at: &Instruction) -> bool {
     let Instruction { opcode, operands } = at;
     let info = &Op::OPCODES[*opcode];
-    let is_anybodys = |number: u64| number < FOR_ANYBODY as u64 || number >= NOBODY as u64;
+    let is_anybodys = |number: u64| number >= NOBODY as u64 || FOR_ANYBODY.contains(&(number as u32));
     let is_function = |info: &OperandInfo| info.name == FUNCTION && info.kind == OperandKind::Imm;
     std::iter::zip(operands, info.operands).all(|(operand, info)| !is_function(info) || is_anybodys(*operand))
         && !["SumAt", "FillAt"].contains(&info.name)

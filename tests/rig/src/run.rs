@@ -7,11 +7,11 @@ use crate::frame::Frame;
 use crate::home::{Home, Running};
 use crate::interpreted::Interpreted;
 use crate::library::{self, library, program_cell, run_next};
-use crate::machine::{Op, UNIT, Vm};
+use crate::machine::{Callables, Op, UNIT, Vm};
 use crate::program::{FIRST_COUNTER, FIRST_TEMPORARY, N_REGISTERS, Program};
 use crate::subject::Subject;
 use azulejo::__private::core::ir::bytecode::{Flow, Machine, NEVER};
-use azulejo::{Bytecode, Code, Engine, Error, FunctionId, Trap, verify};
+use azulejo::{Bytecode, Code, Engine, Error, FunctionId, Surplus, Trap, verify};
 use azulejo_code::baseline::BaselineCode;
 use azulejo_code::call::{CallCell, Outcome};
 use azulejo_code::exit::take_inlined;
@@ -191,8 +191,10 @@ impl Start {
 pub struct Verified {
     code: Code<Op>,
     registers: u32,
-    /// The most arguments that it is called with.
+    /// The most arguments that it is called with, or that it takes, and what it has in place of missing ones.
     arguments: u32,
+    missing: u64,
+    drops_surplus: bool,
     /// The first register whose values are read once.
     temporaries: u32,
     shape: Shape,
@@ -224,6 +226,8 @@ impl Verified {
             code,
             registers,
             arguments,
+            missing: 0,
+            drops_surplus: false,
             temporaries,
             shape,
             compiled_paths,
@@ -236,6 +240,12 @@ impl Verified {
     /// Declares that the function is called with at most as many arguments as this start has.
     pub fn starting_with(self, start: &Start) -> Verified {
         Verified { arguments: self.arguments.min(start.registers.len() as u32), ..self }
+    }
+
+    /// It takes so many arguments, drops those that are more, and has this in place of those that are missing.
+    pub(crate) fn taking(self, arguments: u32, missing: u64) -> Verified {
+        assert!(arguments <= self.registers, "each has a register");
+        Verified { arguments, missing, drops_surplus: true, ..self }
     }
 
     fn snapshot(&self) -> &Option<SiteSnapshot> {
@@ -259,8 +269,8 @@ impl Verified {
             functions,
             slow_paths: Some(&self.compiled_paths),
             sites: self.snapshot().as_ref(),
-            missing: 0,
-            drops_surplus: false,
+            missing: self.missing,
+            drops_surplus: self.drops_surplus,
             call_entry: None,
             callees: &[],
         }
@@ -325,7 +335,10 @@ impl Verified {
 
     /// Defines it as a function of an engine.
     pub fn define(&self, engine: &Engine<Op>) -> Result<FunctionId, Error> {
-        engine.define("program", self.code.clone().with_arguments(self.arguments), self.registers)
+        let code = self.code.clone().with_arguments(self.arguments);
+        let code = if self.drops_surplus { code.with_surplus(Surplus::Dropped) } else { code };
+        let code = if self.missing != 0 { code.with_missing(self.missing) } else { code };
+        engine.define("program", code, self.registers)
     }
 
     /// Runs it several times in an engine with the library, so that it tiers up.
@@ -336,6 +349,7 @@ impl Verified {
             let mut vm = start.vm.clone();
             // SAFETY: the home outlives the call.
             vm.running = unsafe { Running::within(home) };
+            vm.callables = Callables::of(&home.callables);
             vm.put_edges();
             let end = match home.engine.call(function, &mut vm, registers) {
                 Ok(bits) => End::Returned(bits),
@@ -352,6 +366,7 @@ impl Verified {
     pub fn run<M: Subject>(&self, frame: &mut Frame, start: &Start, compiled: Option<&Made<M>>) -> Seen {
         library::run_on::<M>();
         let mut vm = start.vm.clone();
+        vm.callables = library::callables();
         vm.put_edges();
         let end = self.run_on(&mut vm, frame, start, compiled);
         vm.take_edges();
@@ -426,10 +441,13 @@ impl Verified {
 
     /// Interprets it as the callee of another function.
     pub(crate) fn invoked(&self, context: *mut Vm, args: &[u64]) -> End {
-        if args.len() > self.registers as usize {
+        let takes = if self.drops_surplus { self.arguments } else { self.registers } as usize;
+        if args.len() > takes && !self.drops_surplus {
             return End::Trapped(Trap::BadCall, 0);
         }
+        let args = &args[..args.len().min(takes)];
         let mut slots = vec![0; self.shape.slots as usize];
+        slots[..self.arguments as usize].fill(self.missing);
         slots[..args.len()].copy_from_slice(args);
         // SAFETY: the code was verified, there are as many slots as it requires, and the context is the caller's.
         unsafe { self.interpret(context, slots.as_mut_ptr(), 0) }
