@@ -367,6 +367,7 @@ fn measure(compiler: &mut Compiler, shape: &Shape, length: usize, best: &mut Tim
         sites: None,
         missing: 0,
         drops_surplus: false,
+        captured: &[],
         call_entry: None,
         callees: &[],
     };

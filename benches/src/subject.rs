@@ -173,6 +173,7 @@ pub(crate) fn source<'a>(program: &'a Program, shape: &'a Shape) -> FunctionSour
         sites: None,
         missing: 0,
         drops_surplus: false,
+        captured: &[],
         call_entry: None,
         callees: &[],
     }

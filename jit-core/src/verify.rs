@@ -27,6 +27,20 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Makes baseline code read these VM registers from their slots, also if the bytecode before has just written them. They are in ascending order.
+    pub fn capture<B: Bytecode>(&mut self, code: &[B], registers: &[u32]) {
+        for (at, op) in code.iter().enumerate().take(code.len().saturating_sub(1)) {
+            let operands = iter::zip(B::OPCODES[op.opcode()].operands, op.operands());
+            let is_written = operands.into_iter().any(|(info, raw)| match info.kind {
+                OperandKind::Out | OperandKind::InOut => registers.binary_search(&(raw as u32)).is_ok(),
+                _ => false,
+            });
+            if is_written {
+                self.targets.insert(at + 1);
+            }
+        }
+    }
+
     /// The height in `depths` of an unreachable bytecode.
     pub const UNREACHED: u32 = u32::MAX;
 }
@@ -146,6 +160,11 @@ pub enum Fault {
         /// The register.
         register: u32,
     },
+    /// The function has captured a VM register that its frame does not have, or that is a temporary.
+    Captured {
+        /// The register.
+        register: u32,
+    },
     /// A temporary is read whose value may have been read before.
     ReadAgain {
         /// The operand's number.
@@ -198,6 +217,9 @@ impl fmt::Display for VerifyError {
                     f,
                     "the surplus of arguments goes to register {register}, which the function does not have"
                 )
+            }
+            Fault::Captured { register } => {
+                write!(f, "register {register} is captured, but is a temporary or not one of the function's")
             }
             Fault::ReadAgain { operand, register } => write!(
                 f,

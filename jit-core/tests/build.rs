@@ -187,6 +187,7 @@ fn built_for(
         sites: None,
         missing: 0,
         drops_surplus: false,
+        captured: &[],
         call_entry: None,
         callees: &[],
     };
@@ -508,6 +509,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             sites: None,
             missing: 0,
             drops_surplus: false,
+            captured: &[],
             call_entry: None,
             callees: &[],
         };

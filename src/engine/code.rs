@@ -41,6 +41,8 @@ pub struct Code<B> {
     pub missing: u64,
     /// What happens to more arguments than the function takes. See [`with_surplus`](Code::with_surplus).
     pub surplus: Surplus,
+    /// The VM registers whose addresses others may have. See [`with_captured`](Code::with_captured).
+    pub captured: Vec<u32>,
     /// The promises made by [`with_unit`](Code::with_unit) and [`with_temporaries`](Code::with_temporaries).
     pub promises: Promises,
 }
@@ -191,6 +193,53 @@ impl<B> Code<B> {
         self
     }
 
+    /// Declares that others may have the addresses of these VM registers as long as the function runs, and read and write them in any call: variables
+    /// of a function that closures have captured. They stay in their slots in all tiers, where `(window $run)` finds them, while all
+    /// other registers are what they would be without them. When the function ends, the addresses are of nothing, so
+    /// whoever has one has to copy the value before.
+    ///
+    /// An operand that a template reads behind a call that writes it this way, or stores before one, is what it was or is now, unless the
+    /// call `observes`. A function with captured registers is not inlined, and no temporary can be captured.
+    ///
+    /// ```
+    /// # use azulejo::prelude::*;
+    /// #[derive(Bytecode, Clone, Copy, Debug)]
+    /// #[bytecode(context = *mut i64)]
+    /// enum Op {
+    ///     Capture { variable: Regs },
+    ///     Increase,
+    ///     Return { a: In<i64> },
+    /// }
+    ///
+    /// /// # Safety
+    /// ///
+    /// /// The address must be that of a captured register of a function that runs.
+    /// unsafe fn increase(variable: *mut i64) {
+    ///     // SAFETY: as the caller guarantees.
+    ///     unsafe { *variable += 1 }
+    /// }
+    ///
+    /// template! {
+    ///     Op::Capture  => unsafe (store (tc) (window $variable) ptr)
+    ///     Op::Increase => unsafe (callv increase (arglist (carg (load (tc) ptr) ptr)))
+    ///     Op::Return   => (return $a)
+    /// }
+    ///
+    /// let ops = vec![
+    ///     Op::Capture { variable: Regs { first: 0, count: 1 } },
+    ///     Op::Increase,
+    ///     Op::Return { a: 0.into() },
+    /// ];
+    /// let engine = Engine::<Op>::new();
+    /// let function = engine.define("f", Code::from(ops).with_captured([0]), 1)?;
+    /// assert_eq!(engine.call::<_, i64>(function, &mut std::ptr::null_mut(), (41i64,))?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn with_captured(mut self, registers: impl IntoIterator<Item = u32>) -> Self {
+        self.captured.extend(registers);
+        self
+    }
+
     /// Declares this VM register and all after it to be temporaries: each value in them is read at most once, by one operand
     /// of one bytecode. Values that one operation passes to the next are of this kind. If the very next bytecode reads the
     /// value, baseline code leaves it in a machine register and does not write it to its slot. So once a temporary was read,
@@ -256,7 +305,8 @@ impl<B> Code<B> {
 impl<B> From<Vec<B>> for Code<B> {
     fn from(ops: Vec<B>) -> Self {
         let (missing, surplus, promises) = (0, Surplus::default(), Promises::default());
-        Code { ops, labels: Vec::new(), arguments: None, missing, surplus, promises }
+        let (labels, captured) = (Vec::new(), Vec::new());
+        Code { ops, labels, arguments: None, missing, surplus, captured, promises }
     }
 }
 

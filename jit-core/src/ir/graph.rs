@@ -187,6 +187,8 @@ pub struct Graph {
     pub calls: Vec<CallData>,
     /// The frame states of nodes that leave the function.
     pub states: FrameStates,
+    /// Whether others may have addresses in the frame from the start, so that all calls may access it.
+    pub has_captured: bool,
     /// Blocks of earlier functions, kept for their memory.
     spare: Vec<BlockData>,
 }
@@ -199,7 +201,7 @@ impl Graph {
     pub fn new(vocab: Vocabulary) -> Graph {
         let (nodes, blocks, links, calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (states, spare) = (FrameStates::default(), Vec::new());
-        Graph { vocab, kinds: &[], nodes, blocks, links, calls, states, spare }
+        Graph { vocab, kinds: &[], nodes, blocks, links, calls, states, has_captured: false, spare }
     }
 
     /// Empties the graph and keeps its memory.
@@ -212,6 +214,7 @@ impl Graph {
         self.links.clear();
         self.calls.clear();
         self.states.clear();
+        self.has_captured = false;
     }
 
     /// The operands of a node.

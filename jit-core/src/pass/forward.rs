@@ -188,20 +188,21 @@ impl Forwarder<'_> {
             has_frame |= changed;
             changed &= may_be_late;
         }
-        self.frame_escapes = has_frame
-            && self.graph.nodes.iter().any(|data| {
-                let mut inputs = self.graph.links[data.inputs.range()].iter();
-                match data.op {
-                    Op::LOAD => false,
-                    Op::STORE | Op::ADDR | Op::IDX => inputs.skip(1).any(|input| is_frame[input.at()]),
-                    op if self.graph.vocab.info(op).is_call()
-                        && self.graph.calls[data.imm as usize].effect == Effect::Observes =>
-                    {
-                        false
+        self.frame_escapes = self.graph.has_captured
+            || has_frame
+                && self.graph.nodes.iter().any(|data| {
+                    let mut inputs = self.graph.links[data.inputs.range()].iter();
+                    match data.op {
+                        Op::LOAD => false,
+                        Op::STORE | Op::ADDR | Op::IDX => inputs.skip(1).any(|input| is_frame[input.at()]),
+                        op if self.graph.vocab.info(op).is_call()
+                            && self.graph.calls[data.imm as usize].effect == Effect::Observes =>
+                        {
+                            false
+                        }
+                        _ => inputs.any(|input| is_frame[input.at()]),
                     }
-                    _ => inputs.any(|input| is_frame[input.at()]),
-                }
-            });
+                });
     }
 
     fn find_writes(&mut self) {

@@ -114,6 +114,17 @@ impl<B: Bytecode> Body<B> {
                 code.promises.temporaries = None;
             }
         }
+        code.captured.sort_unstable();
+        code.captured.dedup();
+        let first_temporary = code.promises.temporaries.map_or(registers, |temporaries| temporaries.first);
+        if let Some(&register) = code.captured.last()
+            && register >= registers.min(first_temporary)
+        {
+            return Err(VerifyError { at: 0, fault: Fault::Captured { register } }.into());
+        }
+        if !code.captured.is_empty() {
+            shape.capture(&code.ops, &code.captured);
+        }
         if code.surplus == Surplus::Packed {
             let register = code.arguments.unwrap_or(registers);
             if register >= registers {
@@ -127,7 +138,7 @@ impl<B: Bytecode> Body<B> {
             let newest = showing.newest;
             let start = running.as_ref().map_or(code.ops.as_ptr(), |running| running.ops().cast());
             let ops = (&code.ops[..], start, &code.labels[..]);
-            let layout = FrameLayout::new(showing, ops, registers, &mut shape);
+            let layout = FrameLayout::new(showing, ops, (registers, &code.captured), &mut shape);
             (layout.plan(newest), layout)
         });
         Ok(Body { name, code, running, registers, shape, generation, guards, speculation, sites, show })
@@ -331,6 +342,7 @@ impl<B: Bytecode> Body<B> {
             sites: snapshot.sites.as_ref(),
             missing: self.code.missing,
             drops_surplus: self.code.surplus == Surplus::Dropped,
+            captured: &self.code.captured,
             call_entry: None,
             callees: &[],
         }

@@ -65,6 +65,7 @@ struct Bytecodes<B> {
     labels: (*const u32, usize),
     depths: (*const u32, usize),
     registers: u32,
+    captured: Box<[u32]>,
     slots: u32,
     uses: Arc<TemplateUses>,
 }
@@ -106,6 +107,7 @@ impl<B: Bytecode> HasRoots for Bytecodes<B> {
             sites: None,
             missing: 0,
             drops_surplus: false,
+            captured: &self.captured,
             call_entry: None,
             callees: &[],
         };
@@ -125,7 +127,7 @@ impl FrameLayout {
     pub(crate) fn new<B: Bytecode>(
         Showing { function, uses, .. }: Showing,
         (ops, running, labels): (&[B], *const B, &[u32]),
-        registers: u32,
+        (registers, captured): (u32, &[u32]),
         shape: &mut Shape,
     ) -> Box<FrameLayout> {
         let slot = shape.slots;
@@ -137,6 +139,7 @@ impl FrameLayout {
             labels: (labels.as_ptr(), labels.len()),
             depths: (shape.depths.as_ptr(), shape.depths.len()),
             registers,
+            captured: captured.into(),
             slots: slot,
             uses,
         };

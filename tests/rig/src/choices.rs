@@ -66,6 +66,7 @@ pub(crate) const THEMES: [Theme; 16] = {
     themes[8] = Theme::Family(Family::Boxed);
     themes[9] = Theme::Family(Family::Boxed);
     themes[10] = Theme::Family(Family::Calls);
+    themes[11] = Theme::Family(Family::Captured);
     themes
 };
 
@@ -82,6 +83,8 @@ pub(crate) enum Family {
     Swaps,
     /// Calls of the library's functions.
     Calls,
+    /// Registers that are captured.
+    Captured,
 }
 
 /// Sequences of work on the operand stack without a branch in between.
@@ -117,6 +120,7 @@ pub(crate) struct Choices {
     pub(crate) regions: Vec<usize>,
     pub(crate) swaps: Vec<usize>,
     pub(crate) calls: Vec<usize>,
+    pub(crate) captured: Vec<usize>,
 }
 
 pub(crate) static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
@@ -152,6 +156,7 @@ pub(crate) static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
             ("Regions", &mut choices.regions),
             ("Swap", &mut choices.swaps),
             ("Invoke", &mut choices.calls),
+            ("Capture", &mut choices.captured),
         ];
         families
             .into_iter()

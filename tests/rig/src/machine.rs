@@ -45,6 +45,34 @@ pub struct Vm {
     pub at_far: [u64; edge::BYTES / 8],
     /// The functions, as whoever runs the program calls them by address.
     pub(crate) callables: Callables,
+    /// The captured registers of the program that runs, and how many they are.
+    shared: Shared,
+    n_shared: u64,
+}
+
+/// The address of registers. All values are equal: a program does the same wherever its frame is.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+struct Shared(*mut u64);
+
+// SAFETY: only the program that runs uses it.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl PartialEq for Shared {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Vm {
+    /// One of the registers that the program has captured.
+    fn shared(&mut self, at: u64) -> Option<&mut u64> {
+        let at = at.checked_rem(self.n_shared)?;
+        // SAFETY: there are so many, and nobody else accesses them during this call.
+        Some(unsafe { &mut *self.shared.0.add(at as usize) })
+    }
 }
 
 /// The addresses by which functions are called, sixteen of them. All values are equal: a program does the same whoever has made them.
@@ -103,6 +131,8 @@ impl Default for Vm {
             far: Edge::far(),
             at_far: [0; edge::BYTES / 8],
             callables: Callables::NONE,
+            shared: Shared(std::ptr::null_mut()),
+            n_shared: 0,
         }
     }
 }
@@ -268,6 +298,16 @@ extern "C" fn note(vm: &mut Vm, a: i64) {
 
 extern "C" fn churn(vm: &mut Vm, a: i64) {
     vm.running.churn(mix(vm.notes, a as u64));
+}
+
+extern "C" fn touch(vm: &mut Vm, at: u64, a: i64) {
+    if let Some(register) = vm.shared(at) {
+        *register = mix(*register, a as u64);
+    }
+}
+
+extern "C" fn read_shared(vm: &mut Vm, at: u64) -> i64 {
+    vm.shared(at).map_or(5, |register| *register as i64)
 }
 
 extern "C" fn forget(vm: &mut Vm, a: i64) {

@@ -15,7 +15,7 @@ use crate::machine::{self, Op};
 use azulejo::{Bytecode, Code, OperandInfo, OperandKind, verify};
 use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::fuzzing::Random;
-use azulejo_core::ir::bytecode::{MAX_OPERANDS, Raw};
+use azulejo_core::ir::bytecode::{MAX_OPERANDS, Raw, run_of};
 use azulejo_core::verify::Fault;
 use azulejo_core::vocab::{Scalar, Type};
 use std::collections::HashMap;
@@ -356,6 +356,7 @@ impl<'a> Maker<'a> {
             Theme::Family(Family::Regions) => self.one_of(&CHOICES.regions),
             Theme::Family(Family::Swaps) => self.one_of(&CHOICES.swaps),
             Theme::Family(Family::Calls) => self.one_of(&CHOICES.calls),
+            Theme::Family(Family::Captured) => self.one_of(&CHOICES.captured),
         }
     }
 
@@ -508,6 +509,16 @@ impl Program {
         // SAFETY: templates expect `(cu)` to point to this static.
         let code = unsafe { Code::from(ops).with_unit(&raw const machine::UNIT) };
         Code { labels: self.labels.clone(), ..code.with_temporaries(self.temporaries) }
+    }
+
+    /// The registers that it captures, in ascending order.
+    pub(crate) fn captured(&self) -> Vec<u32> {
+        let captures = self.code.iter().filter(|at| Op::OPCODES[at.opcode].name == "Capture");
+        let mut all: Vec<u32> =
+            captures.flat_map(|at| run_of(at.operands[0])).map(|register| register as u32).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Removes the registers whose values are read again from the temporaries.

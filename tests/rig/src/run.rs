@@ -195,6 +195,8 @@ pub struct Verified {
     arguments: u32,
     missing: u64,
     drops_surplus: bool,
+    /// The registers that it captures.
+    captured: Vec<u32>,
     /// The first register whose values are read once.
     temporaries: u32,
     shape: Shape,
@@ -212,8 +214,13 @@ impl Verified {
     /// `None` if verification refuses the program, or if a temporary is read again.
     pub fn new(program: &Program) -> Option<Verified> {
         let mut code = program.code();
-        let shape = verify(&code.ops, &code.labels, program.registers).ok()?;
+        let mut shape = verify(&code.ops, &code.labels, program.registers).ok()?;
         temporaries(&code.ops, &code.labels, &shape, program.temporaries).ok()?;
+        let captured = program.captured();
+        if captured.last().is_some_and(|register| *register >= program.temporaries) {
+            return None;
+        }
+        shape.capture(&code.ops, &captured);
         let arguments = program.registers.min(N_REGISTERS);
         let &Program { registers, temporaries, .. } = program;
         let [compiled_paths, slow_paths] = [(); 2].map(|()| SlowPaths::of(&code.ops));
@@ -228,6 +235,7 @@ impl Verified {
             arguments,
             missing: 0,
             drops_surplus: false,
+            captured,
             temporaries,
             shape,
             compiled_paths,
@@ -271,6 +279,7 @@ impl Verified {
             sites: self.snapshot().as_ref(),
             missing: self.missing,
             drops_surplus: self.drops_surplus,
+            captured: &self.captured,
             call_entry: None,
             callees: &[],
         }
@@ -335,7 +344,8 @@ impl Verified {
 
     /// Defines it as a function of an engine.
     pub fn define(&self, engine: &Engine<Op>) -> Result<FunctionId, Error> {
-        let code = self.code.clone().with_arguments(self.arguments);
+        let code =
+            self.code.clone().with_arguments(self.arguments).with_captured(self.captured.iter().copied());
         let code = if self.drops_surplus { code.with_surplus(Surplus::Dropped) } else { code };
         let code = if self.missing != 0 { code.with_missing(self.missing) } else { code };
         engine.define("program", code, self.registers)

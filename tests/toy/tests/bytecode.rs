@@ -106,6 +106,7 @@ impl Program {
             sites: None,
             missing: 0,
             drops_surplus: false,
+            captured: &[],
             call_entry: None,
             callees: &[],
         }

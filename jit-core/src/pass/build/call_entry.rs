@@ -8,6 +8,7 @@
 use super::cursor::Cursor;
 use super::values::ValueOperands;
 use super::{FunctionSource, SLOT_BYTES, WORD};
+use crate::ir::graph::Graph;
 use crate::ir::index::Node;
 use crate::ir::status::Left;
 use crate::vocab::Op;
@@ -41,9 +42,12 @@ impl ValueOperands<'_> {
     /// Sets the registers that are live at the start to the arguments of the call.
     pub(super) fn take_arguments(&mut self, cursor: &mut Cursor<'_>, call_entry: CallEntry) {
         debug_assert_eq!(self.source.entry, 0, "a call starts at the start");
+        // Some are stored.
+        let block = core::mem::replace(&mut cursor.block, Graph::ENTRY);
         self.set_registers(cursor, (0..self.source.slots, 0), self.source, |cursor, number| {
             (number < call_entry.arguments).then(|| argument(cursor, number, call_entry.in_registers))
         });
+        cursor.block = block;
     }
 
     /// Ends the block with a jump to the function's start, as a call of itself in its own place with these arguments.
@@ -65,7 +69,8 @@ impl ValueOperands<'_> {
     ) {
         let most = function.most_arguments();
         for register in registers.clone() {
-            if !self.scratch.liveness.is_needed(register, start) {
+            let is_captured = self.scratch.registers.is_captured(register);
+            if !is_captured && !self.scratch.liveness.is_needed(register, start) {
                 continue;
             }
             let home = self.scratch.registers.home(register);
@@ -75,7 +80,7 @@ impl ValueOperands<'_> {
                 Some(None) => cursor.constant(home, home.truncate(function.missing)),
                 None => cursor.constant(home, 0),
             };
-            self.scratch.registers.write(register, value);
+            self.set_register(cursor, register, value);
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn scan(
     }
     lead_inlined(scratch, graph);
     let FunctionScratch { registers, flushes, .. } = &mut *scratch;
-    registers.settle(if source.call_entry.is_some() { 0 } else { source.slots });
+    registers.settle(if source.call_entry.is_some() { 0 } else { source.slots }, source.captured);
     flushes.clear();
     flushes.extend((0..source.slots).filter(|register| registers.is_dirty(*register)));
     let is_jumped_to_first = scratch.is_jumped_to(source, 0);

@@ -46,7 +46,7 @@ impl ValueOperands<'_> {
                 None => cursor.constant(ret, 0),
             };
             let value = if home == ret { value } else { cursor.widen(value) };
-            self.scratch.registers.write(register, value);
+            self.set_register(cursor, register, value);
         }
         let at = cursor.at as usize;
         self.jump_into(cursor, at + 1, to);

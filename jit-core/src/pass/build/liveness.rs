@@ -182,7 +182,8 @@ impl Liveness {
         let n_registers = code.plan.slots() as usize;
         self.used.reset(n_registers);
         self.stored.reset(n_registers);
-        for register in (0..source.slots).filter(|register| registers.is_used(*register)) {
+        let is_value = |register: &u32| registers.is_used(*register) && !registers.is_captured(*register);
+        for register in (0..source.slots).filter(is_value) {
             self.used.insert(register as usize);
             if registers.is_dirty(register) {
                 self.stored.insert(register as usize);
@@ -200,7 +201,18 @@ impl Liveness {
                 needed.set_mut(basic_block).unite(&visible);
             }
         }
+        for basic_block in 0..self.first.len() - 1 {
+            // They are no values that control carries along.
+            let mut needed = self.needed.set_mut(basic_block);
+            source.captured.iter().for_each(|register| needed.remove(*register as usize));
+        }
         self.find_loops(n_registers, &last_jump_to);
+    }
+
+    /// Adds registers to those that are live where the function starts.
+    pub(super) fn need_at_start(&mut self, registers: &[u32]) {
+        let mut needed = self.needed.set_mut(self.number[0] as usize);
+        registers.iter().for_each(|register| _ = needed.insert(*register as usize));
     }
 
     /// The registers that are live at a bytecode that starts a basic block.

@@ -141,6 +141,8 @@ pub struct FunctionSource<'a> {
     pub missing: u64,
     /// Whether calls may have more arguments than that, which are dropped.
     pub drops_surplus: bool,
+    /// The VM registers whose slots' addresses others may have as long as the function runs, in ascending order. They are never values.
+    pub captured: &'a [u32],
     /// The data for templates that call functions of bytecode.
     pub functions: Linkage<'a>,
     /// Which slow paths have run. All others are left out of the code, which is left there: see
@@ -208,6 +210,7 @@ pub fn build(scratch: &mut BuildScratch, source: &FunctionSource<'_>, graph: &mu
     let BuildScratch { function, link, reached, chaos } = scratch;
     for params_for_all in [false, true] {
         graph.clear(source.vocab);
+        graph.has_captured = !source.captured.is_empty();
         function.registers.set_params_for_all(params_for_all);
         function.code.plan.make(source, true);
         graph.states.inlining.clone_from(&function.code.plan.inlining);
@@ -244,7 +247,8 @@ pub fn needed_at_start<'a>(
     function.registers.set_params_for_all(false);
     function.code.plan.make(source, false);
     function::scan(function, source, graph, chaos);
-    let liveness = &function.liveness;
+    let liveness = &mut function.liveness;
+    liveness.need_at_start(source.captured);
     (!liveness.exposes_any()).then(|| liveness.needed(0))
 }
 

@@ -28,11 +28,14 @@ struct Register {
     is_used: bool,
     /// Its slot may be out of date.
     is_dirty: bool,
+    /// Others may have its slot's address: it is never a value, and its slot is never out of date.
+    is_captured: bool,
     /// Its value on entry, once that is needed.
     initial: Node,
 }
 
-const UNUSED: Register = Register { home: Type::Void, is_used: false, is_dirty: false, initial: Node::NONE };
+const UNUSED: Register =
+    Register { home: Type::Void, is_used: false, is_dirty: false, is_captured: false, initial: Node::NONE };
 
 /// What is known of a register at a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -162,9 +165,13 @@ impl RegisterValues {
 
     /// Called after all bytecodes were [noted](Self::note). The first registers of a function with a frame are in its slots when it starts:
     /// all but those of inlined functions.
-    pub(super) fn settle(&mut self, in_slots: u32) {
+    pub(super) fn settle(&mut self, in_slots: u32, captured: &[u32]) {
+        for &register in captured {
+            self.registers[register as usize].is_captured = true;
+        }
         for (number, register) in self.registers.iter_mut().enumerate() {
             register.is_dirty |= number as u32 >= in_slots && register.is_used;
+            register.is_dirty &= !register.is_captured;
             if !register.is_used {
                 register.home = Type::I64;
             }
@@ -181,6 +188,11 @@ impl RegisterValues {
 
     pub(super) fn is_used(&self, register: u32) -> bool {
         self.registers[register as usize].is_used
+    }
+
+    /// Whether others may have the address of a register's slot.
+    pub(super) fn is_captured(&self, register: u32) -> bool {
+        self.registers[register as usize].is_captured
     }
 
     /// Whether a register's slot has its value in the current block.

@@ -142,7 +142,9 @@ impl<'a> Finder<'a> {
         }
         found.sort_unstable_by_key(|(place, _)| *place);
         let mut roots = Roots::default();
-        for (place, alive) in found {
+        for (place, mut alive) in found {
+            // Others may read them at any time.
+            self.source.captured.iter().for_each(|register| _ = alive.insert(*register as usize));
             let start = roots.registers.len() as u32;
             roots.registers.extend(alive.iter().map(|register| register as u32));
             roots.calls.push((place, [start, roots.registers.len() as u32]));

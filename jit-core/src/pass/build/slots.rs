@@ -24,6 +24,22 @@ impl ValueOperands<'_> {
         cursor.address(frame, slot as u64 * SLOT_BYTES)
     }
 
+    /// Gives a register a value, which has the type that is at home there.
+    pub(super) fn set_register(&mut self, cursor: &mut Cursor<'_>, register: u32, value: Node) {
+        if self.scratch.registers.is_captured(register) {
+            self.store_whole(cursor, register, value);
+        } else {
+            self.scratch.registers.write(register, value);
+        }
+    }
+
+    /// Stores a value in the whole slot of a register, with zeros above a narrow one.
+    fn store_whole(&mut self, cursor: &mut Cursor<'_>, register: u32, value: Node) {
+        let value = if cursor.ty(value).bits() < 64 { cursor.widen(value) } else { value };
+        let address = self.slot_address(cursor, register);
+        cursor.store(address, value);
+    }
+
     /// Stores a register's value in its slot, unless it is there.
     pub(super) fn store(&mut self, cursor: &mut Cursor<'_>, register: u32) {
         let registers = &self.scratch.registers;
@@ -32,19 +48,23 @@ impl ValueOperands<'_> {
             return;
         }
         let value = self.scratch.registers.read(register);
-        // The whole slot is written, with zeros above a narrow value.
-        let value = if cursor.ty(value).bits() < 64 { cursor.widen(value) } else { value };
-        let address = self.slot_address(cursor, register);
-        cursor.store(address, value);
+        self.store_whole(cursor, register, value);
         self.scratch.registers.set_stored(register);
     }
 
     /// Loads a register's value from its slot.
     pub(super) fn reload(&mut self, cursor: &mut Cursor<'_>, register: u32) {
+        if !self.scratch.registers.is_captured(register) {
+            let value = self.load_slot(cursor, register);
+            self.scratch.registers.loaded(register, value);
+        }
+    }
+
+    /// What is in a register's slot.
+    pub(super) fn load_slot(&mut self, cursor: &mut Cursor<'_>, register: u32) -> Node {
         let ty = self.scratch.registers.home(register);
         let address = self.slot_address(cursor, register);
-        let value = cursor.load(ty, address);
-        self.scratch.registers.loaded(register, value);
+        cursor.load(ty, address)
     }
 
     /// Prepares for a call that observes: stores the registers that are alive behind it.

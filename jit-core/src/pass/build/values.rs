@@ -67,7 +67,7 @@ impl Operands for ValueOperands<'_> {
         let register = self.operand(cursor.at, operand) as u32;
         let home = self.scratch.registers.home(register);
         let value = if home == cursor.ty(value) { value } else { cursor.widen(value) };
-        self.scratch.registers.write(register, value);
+        self.set_register(cursor, register, value);
         if self.is_exposed || self.is_in_window(cursor.at, register) {
             // Code that has the slot's address may read it from now on.
             self.store(cursor, register);
@@ -414,7 +414,10 @@ impl<'a> ValueOperands<'a> {
     }
 
     fn read_register(&mut self, cursor: &mut Cursor<'_>, register: u32, ty: Type) -> Node {
-        let value = self.scratch.registers.read(register);
+        let value = match self.scratch.registers.is_captured(register) {
+            true => self.load_slot(cursor, register),
+            false => self.scratch.registers.read(register),
+        };
         let from = cursor.ty(value);
         if from == ty {
             return value;
