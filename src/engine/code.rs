@@ -199,7 +199,7 @@ impl<B> Code<B> {
     /// whoever has one has to copy the value before.
     ///
     /// An operand that a template reads behind a call that writes it this way, or stores before one, is what it was or is now, unless the
-    /// call `observes`. A function with captured registers is not inlined, and no temporary can be captured.
+    /// call `observes`. No temporary can be captured.
     ///
     /// ```
     /// # use azulejo::prelude::*;

@@ -521,8 +521,10 @@ impl Program {
         all
     }
 
-    /// Removes the registers whose values are read again from the temporaries.
+    /// Removes the registers whose values are read again from the temporaries, and those that are captured.
     pub fn settle_temporaries(&mut self) {
+        let behind_captured = self.captured().last().map_or(0, |register| register + 1);
+        self.temporaries = self.temporaries.max(behind_captured);
         let code = self.code();
         let shape = verify(&code.ops, &code.labels, self.registers).expect("the program is right otherwise");
         while let Err(error) = temporaries(&code.ops, &code.labels, &shape, self.temporaries) {

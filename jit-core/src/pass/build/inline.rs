@@ -570,17 +570,15 @@ impl InlinePlan {
     }
 }
 
-/// Whether no template of a function, and nobody else, needs a frame of its own, but for calls that might be inlined themselves.
+/// Whether no template of a function needs a frame of its own, but for calls that might be inlined themselves.
 fn can_be_inlined(source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> bool {
-    // An exit would move what others have the address of.
-    source.captured.is_empty()
-        && (0..source.code.len()).all(|at| {
-            let (opcode, raws) = source.code.get(at);
-            let info = &source.opcodes[opcode];
-            let is_long = core::iter::zip(info.operands, raws)
-                .any(|(info, raw)| info.kind == OperandKind::Regs && run_of(raw).len() > MAX_ARGUMENTS);
-            !is_long && templates.of(source, opcode).may_be_inlined(lacks_slow_path(source, at))
-        })
+    (0..source.code.len()).all(|at| {
+        let (opcode, raws) = source.code.get(at);
+        let info = &source.opcodes[opcode];
+        let is_long = core::iter::zip(info.operands, raws)
+            .any(|(info, raw)| info.kind == OperandKind::Regs && run_of(raw).len() > MAX_ARGUMENTS);
+        !is_long && templates.of(source, opcode).may_be_inlined(lacks_slow_path(source, at))
+    })
 }
 
 /// Whether the slow path of a bytecode is left out now.
