@@ -28,6 +28,19 @@ pub struct Shape {
 
 impl Shape {
     /// Makes baseline code read these VM registers from their slots, also if the bytecode before has just written them. They are in ascending order.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::bytecode as azulejo;
+    /// use azulejo::Bytecode;
+    /// use azulejo_core::verify::{VerifyError, verify};
+    ///
+    /// /// Where the values of a function are looked for in slots, if others may write its first register.
+    /// fn seen<B: Bytecode>(code: &[B]) -> Result<Vec<usize>, VerifyError> {
+    ///     let mut shape = verify(code, &[], 1)?;
+    ///     shape.capture(code, &[0]);
+    ///     Ok(shape.targets.iter().collect())
+    /// }
+    /// ```
     pub fn capture<B: Bytecode>(&mut self, code: &[B], registers: &[u32]) {
         for (at, op) in code.iter().enumerate().take(code.len().saturating_sub(1)) {
             let operands = iter::zip(B::OPCODES[op.opcode()].operands, op.operands());

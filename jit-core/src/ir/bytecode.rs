@@ -64,7 +64,7 @@ pub const unsafe fn first_bytes<T, const N: usize>(values: &[T; N]) -> [u8; N] {
 }
 
 /// The numbers of the registers or labels in a run, given the operand's value.
-pub fn run_of(raw: Raw) -> core::ops::Range<usize> {
+pub(crate) fn run_of(raw: Raw) -> core::ops::Range<usize> {
     let (first, count) = (raw as u32 as usize, (raw >> 32) as usize);
     first..first + count
 }

@@ -15,7 +15,7 @@ use crate::machine::{self, Op};
 use azulejo::{Bytecode, Code, OperandInfo, OperandKind, verify};
 use azulejo_core::check::temporaries::temporaries;
 use azulejo_core::fuzzing::Random;
-use azulejo_core::ir::bytecode::{MAX_OPERANDS, Raw, run_of};
+use azulejo_core::ir::bytecode::{MAX_OPERANDS, Raw};
 use azulejo_core::verify::Fault;
 use azulejo_core::vocab::{Scalar, Type};
 use std::collections::HashMap;
@@ -514,8 +514,8 @@ impl Program {
     /// The registers that it captures, in ascending order.
     pub(crate) fn captured(&self) -> Vec<u32> {
         let captures = self.code.iter().filter(|at| Op::OPCODES[at.opcode].name == "Capture");
-        let mut all: Vec<u32> =
-            captures.flat_map(|at| run_of(at.operands[0])).map(|register| register as u32).collect();
+        let registers = |run: Raw| run as u32..(run as u32).wrapping_add((run >> 32) as u32);
+        let mut all: Vec<u32> = captures.flat_map(|at| registers(at.operands[0])).collect();
         all.sort_unstable();
         all.dedup();
         all
