@@ -201,10 +201,10 @@ impl Liveness {
                 needed.set_mut(basic_block).unite(&visible);
             }
         }
-        for basic_block in 0..self.first.len() - 1 {
+        for &register in source.captured {
             // They are no values that control carries along.
-            let mut needed = self.needed.set_mut(basic_block);
-            source.captured.iter().for_each(|register| needed.remove(*register as usize));
+            let basic_blocks = 0..self.first.len() - 1;
+            basic_blocks.for_each(|basic_block| self.needed.set_mut(basic_block).remove(register as usize));
         }
         self.find_loops(n_registers, &last_jump_to);
     }
