@@ -26,7 +26,7 @@ use crate::object::layout::Layout;
 use crate::object::string::Str;
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
-use crate::run::draft::{Draft, LocalName, NameKind, OperandName};
+use crate::run::draft::{CLOSURE, Draft, LocalName, NameKind, OperandName};
 use crate::syntax::ast::{Function, Line, UpvalueSource};
 use keep::Owners;
 use std::rc::Rc;
@@ -102,9 +102,6 @@ enum Place {
     /// In a cell, whose address this register has.
     Cell(u32),
 }
-
-/// The register of the function's closure.
-const CLOSURE: u32 = 0;
 
 /// How many registers a function may have.
 const MAX_REGISTERS: u32 = 60_000;

@@ -38,7 +38,13 @@ impl Vm {
         self.set_field_of(globals, "debug", Value::table(table));
         self.add_natives(table, FUNCTIONS);
         self.add_natives(table, super::watching::FUNCTIONS);
+        self.outside = self.native_function("?", begin, &[]);
     }
+}
+
+/// Runs the program, which is what C's Lua shows there. A program that gets hold of it runs already.
+fn begin(vm: &mut Vm, frames: &Frames<'_>, _: &[Value]) -> Result<Value> {
+    vm.fail(frames, "the program has begun")
 }
 
 fn getmetatable(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {

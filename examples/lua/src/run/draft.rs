@@ -37,8 +37,9 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// A function that no chunk has, so it has no lines.
-    pub(crate) fn builtin(code: Vec<Op>, registers: u32, parameters: u32, is_vararg: bool) -> Draft {
+    /// A function that no chunk has, so it has no lines. Its code ends in a return, up to which it has its closure, for `getinfo`.
+    pub(crate) fn builtin(mut code: Vec<Op>, registers: u32, parameters: u32, is_vararg: bool) -> Draft {
+        code.insert(code.len() - 1, Op::Keep { a: CLOSURE.into() });
         Draft {
             code,
             lines: Vec::new(),
@@ -56,6 +57,9 @@ impl Draft {
         }
     }
 }
+
+/// The register of the function's closure.
+pub(crate) const CLOSURE: u32 = 0;
 
 /// What a bytecode calls.
 pub(crate) const CALLEE: u32 = u32::MAX - 1;

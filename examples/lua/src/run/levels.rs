@@ -121,8 +121,8 @@ pub(crate) enum Level<'a> {
     Frame(Frame<'a>),
     /// A function of Rust.
     Native(Gc<Native>),
-    /// What has called the first function of the program.
-    Outside,
+    /// What has called the first function of the program: [`Vm::outside`].
+    Outside(Value),
 }
 
 impl<'a> Level<'a> {
@@ -131,7 +131,7 @@ impl<'a> Level<'a> {
         match self {
             Level::Frame(frame) => frame.get(0).map(Value),
             Level::Native(native) => Some(Value::object(FUNCTION, *native)),
-            Level::Outside => None,
+            Level::Outside(function) => Some(*function),
         }
     }
 
@@ -168,7 +168,7 @@ impl Vm {
             left -= 1;
         }
         levels.extend(natives.map(|(_, native)| Level::Native(native)));
-        levels.extend(thread.is_none().then_some(Level::Outside));
+        levels.extend(thread.is_none().then_some(Level::Outside(self.outside)));
         levels
     }
 

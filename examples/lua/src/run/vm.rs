@@ -83,6 +83,8 @@ pub struct Vm {
     pub(crate) next: Value,
     pub(crate) each_pair: Value,
     pub(crate) each_index: Value,
+    /// What `debug` says has called the first function; nil without that library.
+    pub(crate) outside: Value,
     pub(crate) hooks: Hooks,
     /// What `debug.getregistry` gives.
     pub(crate) registry: Option<Gc<Table>>,
@@ -243,6 +245,7 @@ impl Vm {
             each_index: Value::ABSENT,
             package: None,
             registry: None,
+            outside: Value::NIL,
             hooks: Hooks::default(),
             out: Box::new(library.files.stdout.writer()),
             globals,
