@@ -4,6 +4,7 @@ use super::{
     Builder, CLOSURE, CapturedVariable, Draft, Form, MAX_REGISTERS, NameKind, OperandName, Owners, Place,
     TooComplex, Watch,
 };
+use crate::depth::StackEnd;
 use crate::object::heap::Heap;
 use crate::object::value::{NIL, Value};
 use crate::run::bytecode::Op;
@@ -43,6 +44,7 @@ impl<'a> Builder<'a> {
             looked: None,
             locals: Vec::new(),
             open_locals: Vec::new(),
+            stack: StackEnd::find(),
         }
     }
 
@@ -108,6 +110,15 @@ impl<'a> Builder<'a> {
         self.free += count;
         self.registers = self.registers.max(self.free);
         first
+    }
+
+    /// Whether the function is too complex: it takes too many registers, or nests deeper than the stack allows. Then nothing more is compiled,
+    /// so that nothing asks for a variable whose declaration was left out.
+    pub(super) fn is_too_complex(&mut self) -> bool {
+        if self.stack.is_near() {
+            self.registers = MAX_REGISTERS + 1;
+        }
+        self.registers > MAX_REGISTERS
     }
 
     /// Does something with temporary registers, which are free again afterwards.

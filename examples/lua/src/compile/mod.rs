@@ -21,6 +21,7 @@ mod watch;
 
 pub(crate) use watch::Watch;
 
+use crate::depth::StackEnd;
 use crate::object::heap::{Gc, Heap};
 use crate::object::layout::Layout;
 use crate::object::string::Str;
@@ -90,6 +91,8 @@ pub(crate) struct Builder<'a> {
     locals: Vec<LocalName>,
     /// The local variables that are in scope, by their numbers in `locals`.
     open_locals: Vec<usize>,
+    /// What nests takes some of it.
+    stack: StackEnd,
 }
 
 /// Where a local variable is.

@@ -10,6 +10,7 @@ use super::ast::{
 use super::error::SyntaxError;
 use super::lexer::{Lexer, Sign, Token};
 use super::scope::Scopes;
+use crate::depth::StackEnd;
 
 /// What parsing gives.
 pub(super) type Parsed<T> = Result<T, SyntaxError>;
@@ -89,6 +90,8 @@ pub(super) struct Parser<'a> {
     pub(super) last_line: Line,
     ahead: Option<Spanned>,
     levels: u32,
+    /// Each level takes some of it.
+    stack: StackEnd,
     pub(super) scopes: Scopes,
 }
 
@@ -103,6 +106,7 @@ impl<'a> Parser<'a> {
             last_line: line,
             ahead: None,
             levels: 0,
+            stack: StackEnd::find(),
             scopes: Scopes::default(),
         }
     }
@@ -205,7 +209,7 @@ impl Parser<'_> {
     /// Parses something one level deeper.
     pub(super) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.levels += 1;
-        if self.levels > MAX_LEVELS {
+        if self.levels > MAX_LEVELS || self.stack.is_near() {
             return Err(SyntaxError::of_whole("chunk has too many syntax levels".into(), self.line));
         }
         let parsed = parse(self);
@@ -454,8 +458,9 @@ impl Parser<'_> {
                 break;
             }
             targets.push(self.suffixed()?);
+            // As C's Lua does, which counts those before this one.
             let limit = MAX_LEVELS - self.levels;
-            if targets.len() as u32 > limit {
+            if targets.len() as u32 - 1 > limit {
                 return Err(self.scopes.limit(limit as usize, "variables in assignment", self.line));
             }
         }
