@@ -2,7 +2,8 @@
 
 use super::arguments::{self, table};
 use super::as_text;
-use super::base::{environment, loaded_file};
+use super::base::environment;
+use super::load::loaded_file;
 use crate::object::heap::Gc;
 use crate::object::table::{Room, Table};
 use crate::object::value::{FUNCTION, Type, Value};
