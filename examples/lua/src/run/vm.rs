@@ -453,7 +453,8 @@ impl Vm {
         });
     }
 
-    /// Lets the collector do a step, which is due; runs finalizers. Fails if more is alive than may be.
+    /// Lets the collector do a step, which is due; runs finalizers. Fails if more is alive than may be, or if a finalizer does: what allocates fails
+    /// then, as in C's Lua.
     pub(crate) fn collect_due(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
         self.collect(frames, false);
         if self.heap.is_too_large() {
@@ -462,7 +463,7 @@ impl Vm {
                 return self.fail_plainly(frames, NO_MEMORY);
             }
         }
-        self.finalize_quietly(frames)
+        self.finalize_between(frames)
     }
 
     /// A string of bytes that the program has made, which may be too many.
@@ -519,8 +520,15 @@ impl Vm {
     /// Ends the program: runs all finalizers, and writes what was printed.
     pub(crate) fn close(&mut self) {
         self.heap.finalize_all();
-        // What stops a finalizer stops the program, which is over; the error of one is not the others'.
-        while self.finalize_quietly(&Frames::none()).is_ok() && self.heap.has_unfinalized() {}
+        let frames = Frames::none();
+        self.handlers.push(None);
+        while self.heap.has_unfinalized() || self.heap.has_lost_values() {
+            // What stops a finalizer stops the program, which is over; the error of one is not the others'.
+            if self.finalize(&frames) == Err(Thrown::Ended) {
+                break;
+            }
+        }
+        self.handlers.pop();
         self.show_output();
     }
 
@@ -529,20 +537,18 @@ impl Vm {
         let _ = self.out.flush();
     }
 
-    /// Runs finalizers at a time that the program does not know of. Their errors have nowhere to go, but it may be stopped meanwhile.
-    pub(crate) fn finalize_quietly(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
-        let mut result = Ok(());
-        if self.heap.has_unfinalized() || self.heap.has_lost_values() {
-            let results = self.results.save();
-            let kept = self.roots.len();
-            self.roots.extend_from_slice(results.behind());
-            self.handlers.push(None);
-            result = self.finalize(frames);
-            self.handlers.pop();
-            self.roots.truncate(kept);
-            self.results.restore(&results);
+    /// Runs finalizers at a time that the program does not know of: it may be about to take results.
+    fn finalize_between(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
+        if !self.heap.has_unfinalized() && !self.heap.has_lost_values() {
+            return Ok(());
         }
-        result.or_else(|thrown| if thrown == Thrown::Ended { Err(thrown) } else { Ok(()) })
+        let results = self.results.save();
+        let kept = self.roots.len();
+        self.roots.extend_from_slice(results.behind());
+        let result = self.finalize(frames);
+        self.roots.truncate(kept);
+        self.results.restore(&results);
+        result
     }
 }
 
