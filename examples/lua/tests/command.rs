@@ -3,6 +3,7 @@
 //! In: scripts, and signals at a time when they are known to run. Out: what the command prints, and its exit code.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use std::process::Output;
@@ -32,7 +33,7 @@ fn text(bytes: &[u8]) -> String {
 /// Runs a command whose script says `ready`, and interrupts it then.
 #[cfg(unix)]
 fn interrupted(mut command: Command, input: &str, times: usize) -> Output {
-    use std::io::{BufRead, BufReader, Read, Write};
+    use std::io::{BufRead, BufReader, Read};
     use std::os::unix::process::CommandExt;
 
     // Whoever runs the tests in the background may have them ignore interrupts, and then their children would.
@@ -125,11 +126,47 @@ fn an_interrupt_ends_a_script_at_once_if_nobody_has_asked_for_more() {
 fn an_interrupt_leads_back_to_the_prompt() {
     let mut command = command("nothing.lua", "");
     command.arg("-i");
-    let lines = "_PROMPT = '' x = 41\nprint('ready') io.stdout:flush() while true do end\nx = x + 1\n=x\n";
+    // Each line is shown before it runs.
+    let lines =
+        "_PROMPT = '' x = 41\nprint('rea' .. 'dy') io.stdout:flush() while true do end\nx = x + 1\n=x\n";
     let output = interrupted(command, lines, 1);
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "42\n\n".to_string()));
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "x = x + 1\n=x\n42\n\n".to_string()));
     let said = text(&output.stderr);
-    assert!(said.contains("azulejo-lua: stdin:1: interrupted!\nstack traceback:\n"), "{said}");
+    assert!(said.contains("\nstdin:1: interrupted!\nstack traceback:\n"), "{said}");
+}
+
+#[test]
+fn lines_of_a_pipe_are_answered_as_by_the_reference() {
+    let typed = "x = 20\n=x + 1, nil\nfor i = 1, 2 do\nprint(i)\nend\nreturn 'a', {}, 3 == 3 or nil\nx x\nerror('wrong', 0)\n\
+                 error({})\nerror()\n= \n= =\n_PROMPT, _PROMPT2 = 'ask ', 5\ndo\nend\n_PROMPT, _PROMPT2 = nil\n=\"a\\\nb\"\n[[ long\n\
+                 =string]]\nlocal y = 1\n=y\n=(function() end)()\nio.write('no end')\nprint = nil\n=5\n=(";
+    let answers = |mut command: Command| {
+        command
+            .arg("-i")
+            .current_dir(folder())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        child.stdin.take().expect("it is there").write_all(typed.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        // The first line says which Lua this is; tables have addresses.
+        let said: Vec<String> = text(&output.stderr).lines().skip(1).map(str::to_string).collect();
+        let printed: Vec<String> = text(&output.stdout)
+            .lines()
+            .map(|line| {
+                line.split('\t').filter(|value| !value.starts_with("table: ")).collect::<Vec<_>>().join("\t")
+            })
+            .collect();
+        (output.status.code(), printed, said)
+    };
+    let found = answers(Command::new(env!("CARGO_BIN_EXE_azulejo-lua")));
+    assert_eq!(found.1[..3], ["> x = 20", "> =x + 1, nil", "21\tnil"]);
+    if Command::new("lua5.1").arg("-v").output().is_err() {
+        eprintln!("`lua5.1` is not installed: nothing is compared");
+        return;
+    }
+    assert_eq!(found, answers(Command::new("lua5.1")));
 }
 
 #[test]
