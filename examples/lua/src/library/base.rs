@@ -192,7 +192,9 @@ fn function_at(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], default: bool) 
         return arguments::fail(vm, frames, 0, "level must be non-negative");
     }
     if level == 0 {
-        return Ok(None);
+        // A fraction of a level is this function's.
+        let is_fraction = Vm::to_number(value).is_some_and(|number| number != 0.0);
+        return Ok(vm.native().filter(|_| is_fraction).map(|native| Value::object(FUNCTION, native)));
     }
     let level = vm.levels(frames).get(level as usize).map(Level::function);
     match level {
@@ -453,16 +455,23 @@ fn print_one(
     Ok(())
 }
 
+/// The value of what `newproxy` makes: no other userdata lends its metatable to a new one.
+struct Proxy;
+
 fn newproxy(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let meta = match args.first().copied().unwrap_or(Value::FALSE) {
         Value::FALSE | Value::NIL => None,
         Value::TRUE => Some(vm.heap.table(Room::default())),
-        other => match other.as_userdata().and_then(|proxy| proxy.metatable.get()) {
+        other => match other
+            .as_userdata()
+            .filter(|proxy| proxy.value.is::<Proxy>())
+            .and_then(|proxy| proxy.metatable.get())
+        {
             Some(meta) => Some(meta),
             None => return arguments::fail(vm, frames, 0, "boolean or proxy expected"),
         },
     };
-    let proxy = vm.heap.userdata(Box::new(()));
+    let proxy = vm.heap.userdata(Box::new(Proxy));
     if let Some(meta) = meta {
         vm.heap.set_userdata_metatable(proxy, Some(meta));
     }

@@ -1,6 +1,6 @@
 //! What programs may ask about themselves.
 
-use super::arguments::{self, any, opt_integer};
+use super::arguments::{self, any};
 use super::base::environment;
 use crate::object::function::{Closure, VarCell};
 use crate::object::heap::{Gc, ObjectKind};
@@ -286,22 +286,34 @@ impl Vm {
 
 fn traceback(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let (thread, rest) = thread_first(args);
-    let before = args.len() - rest.len();
-    let message = match rest.first() {
-        None => None,
-        Some(value) if value.as_string().is_some() || value.is_number() => {
-            Some(arguments::string(vm, frames, args, before)?.bytes().to_vec())
+    // As in C's Lua a level is not part of the message, and all else is: only the first decides whether there is a text at all.
+    let level = rest.get(1).and_then(|level| Vm::to_number(*level));
+    let parts = if level.is_some() { &rest[..rest.len() - 1] } else { rest };
+    let is_text = |value: &Value| value.as_string().is_some() || value.is_number();
+    if let [first, ..] = parts
+        && !is_text(first)
+    {
+        return Ok(*parts.last().expect("there is one"));
+    }
+    let mut message = Vec::new();
+    for part in parts {
+        match super::as_text(vm, *part) {
+            Some(text) => message.extend_from_slice(text.bytes()),
+            None => {
+                let name = part.type_of().name();
+                return vm.fail_plainly(frames, format!("attempt to concatenate a {name} value"));
+            }
         }
-        Some(other) => return Ok(*other),
-    };
-    let level = opt_integer(vm, frames, args, before + 1, thread.is_none() as i64)?.max(0) as usize;
+    }
+    let message = (!parts.is_empty()).then_some(&message[..]);
+    let level = level.unwrap_or(thread.is_none() as u8 as f64).max(0.0) as usize;
     let text = match thread {
         Some(thread) if thread.status() == Status::Dead => {
-            let mut text = vm.traceback(&[], message.as_deref(), 0, 0);
+            let mut text = vm.traceback(&[], message, 0, 0);
             thread.remains.borrow().iter().skip(level).for_each(|line| text.extend_from_slice(line));
             text
         }
-        _ => at_levels(vm, frames, thread, |vm, levels| vm.traceback(levels, message.as_deref(), level, 0)),
+        _ => at_levels(vm, frames, thread, |vm, levels| vm.traceback(levels, message, level, 0)),
     };
     Ok(Value::string(vm.heap.string(&text)))
 }

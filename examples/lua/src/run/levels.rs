@@ -119,8 +119,8 @@ impl Vm {
 pub(crate) enum Level<'a> {
     /// A function of bytecode.
     Frame(Frame<'a>),
-    /// A function of Rust.
-    Native(Gc<Native>),
+    /// A function of Rust, and its arguments.
+    Native(Gc<Native>, &'a [Value]),
     /// What has called the first function of the program: [`Vm::outside`].
     Outside(Value),
 }
@@ -130,7 +130,7 @@ impl<'a> Level<'a> {
     pub(crate) fn function(&self) -> Option<Value> {
         match self {
             Level::Frame(frame) => frame.get(0).map(Value),
-            Level::Native(native) => Some(Value::object(FUNCTION, *native)),
+            Level::Native(native, _) => Some(Value::object(FUNCTION, *native)),
             Level::Outside(function) => Some(*function),
         }
     }
@@ -157,17 +157,21 @@ impl Vm {
         let mut natives = self
             .activations()
             .take_while(|activation| !std::ptr::eq(*activation, outer))
-            .map(|activation| (activation.frames().iter().count() - outer_frames, activation.native))
+            .map(|activation| {
+                let depth = activation.frames().iter().count() - outer_frames;
+                // SAFETY: a function that runs has its arguments, and runs as long as the frames that wait for it are looked at.
+                (depth, Level::Native(activation.native, unsafe { &*activation.arguments }))
+            })
             .peekable();
         let mut left = frames.len();
         for frame in frames {
             while let Some((_, native)) = natives.next_if(|(depth, _)| *depth >= left) {
-                levels.push(Level::Native(native));
+                levels.push(native);
             }
             levels.push(Level::Frame(frame));
             left -= 1;
         }
-        levels.extend(natives.map(|(_, native)| Level::Native(native)));
+        levels.extend(natives.map(|(_, native)| native));
         levels.extend(thread.is_none().then_some(Level::Outside(self.outside)));
         levels
     }
