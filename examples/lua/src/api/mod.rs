@@ -13,6 +13,7 @@ mod error;
 mod function;
 mod handle;
 mod limits;
+mod registry;
 #[cfg(feature = "serde")]
 mod serialize;
 mod table;
@@ -29,6 +30,7 @@ pub use error::LuaError;
 pub use function::LuaFunction;
 pub use handle::Lua;
 pub use limits::Interrupter;
+pub use registry::RegistryKey;
 pub use table::{LuaTable, Pairs};
 pub use thread::LuaThread;
 pub use userdata::{AnyUserData, Methods, UserData};
