@@ -158,7 +158,7 @@ fn length(operand: LuaValue) -> LuaResult<f64> {
     match operand {
         LuaValue::Number(number) => Ok(number),
         LuaValue::UserData(value) => Ok(value.borrow::<Length>()?.0),
-        other => Err(LuaError::Runtime(format!("a {} is no length", other.type_name()))),
+        other => Err(LuaError::Runtime(format!("a {} is no length", other.type_name()).into())),
     }
 }
 
@@ -251,5 +251,47 @@ fn what_a_key_keeps_goes_with_the_key_and_the_program() -> LuaResult<()> {
     drop(lua);
     assert!(is_gone.get());
     drop(key);
+    Ok(())
+}
+
+#[test]
+fn errors_know_where_they_were_raised() -> LuaResult<()> {
+    let lua = with_call()?;
+    let lines = |error: &LuaError| -> Vec<String> {
+        error.traceback().unwrap_or("nothing").lines().map(str::to_string).collect()
+    };
+    let code = "local function inner() error('wrong') end\nfunction outer() inner() end\ncall(outer)";
+    let error = lua.load(code).set_name("t.lua").exec().expect_err("it is wrong");
+    assert_eq!(error.to_string(), "t.lua:1: wrong");
+    // The function of Rust between passes on where it was.
+    let found = lines(&error);
+    let expected = [
+        "stack traceback:",
+        "\t[C]: in function 'error'",
+        "\tt.lua:1: in function 'inner'",
+        "\tt.lua:2: in function <t.lua:2>",
+        "\t[C]: in function 'call'",
+        "\tt.lua:3: in main chunk",
+        "\t[C]: ?",
+    ];
+    assert_eq!(found, expected);
+    // An error that was caught is not that of another.
+    let code = "pcall(call, outer)\nlocal t = nil\nt.x = 1";
+    let error = lua.load(code).set_name("u.lua").exec().expect_err("it is wrong");
+    assert_eq!(lines(&error), ["stack traceback:", "\tu.lua:3: in main chunk", "\t[C]: ?"]);
+    // One that goes to a handler of Lua first is what that makes of it.
+    let code = "return select(2, xpcall(outer, function(message) return message .. '!' end))";
+    assert_eq!(lua.load(code).eval::<String>()?, "t.lua:1: wrong!");
+    // A function that is called by itself has nothing around it.
+    let outer: LuaFunction = lua.globals().get("outer")?;
+    let error = outer.call::<_, ()>(()).expect_err("it is wrong");
+    assert_eq!(lines(&error)[3..], ["\tt.lua:2: in function <t.lua:2>", "\t[C]: ?"]);
+    let deep = lua.load("local function f() return 1 + f() end f()").exec().expect_err("it has no end");
+    assert!(deep.to_string().ends_with("stack overflow") && lines(&deep).len() > 20, "{deep:?}");
+    for (code, is_text) in [("error({})", false), ("x x", false), ("error('x', 0)", true)] {
+        let error = lua.load(code).exec().expect_err(code);
+        assert_eq!(error.traceback().is_some(), is_text, "{code}");
+    }
+    assert!(LuaError::Runtime("made by Rust code".into()).traceback().is_none());
     Ok(())
 }

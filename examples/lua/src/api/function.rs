@@ -130,7 +130,7 @@ fn call_closed(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value
         }
         Err(Fault::Arguments(error) | Fault::Said(error)) => {
             if let Some(value) = error.passed_on(vm) {
-                return vm.throw(frames, value);
+                return vm.pass_on(frames, &error, value);
             }
             let value = Lua::lend(vm, frames, |lua| lua.error_value(error));
             match value.as_string() {

@@ -94,7 +94,9 @@ impl Lua {
         let result = self.with(|vm, frames| {
             // Whoever protects calls further out handles what comes out of this, not what stays inside.
             let before = vm.handlers.len();
-            vm.handlers.push(None);
+            let noting = vm.noting();
+            vm.handlers.push(Some(noting));
+            vm.failed_at = None;
             let result = work(vm, frames);
             // A program that is stopped leaves those of its calls.
             vm.handlers.truncate(before);

@@ -26,7 +26,7 @@ pub use crate::run::vm::Tiers;
 pub use builder::LuaBuilder;
 pub use chunk::Chunk;
 pub use convert::{FromLua, FromLuaMulti, IntoLua, IntoLuaMulti, Variadic};
-pub use error::LuaError;
+pub use error::{LuaError, LuaMessage};
 pub use function::LuaFunction;
 pub use handle::Lua;
 pub use limits::Interrupter;

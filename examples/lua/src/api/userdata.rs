@@ -138,7 +138,7 @@ impl<T: UserData> Methods<'_, T> {
     ///     match operand {
     ///         LuaValue::Number(number) => Ok(number),
     ///         LuaValue::UserData(value) => Ok(value.borrow::<Meters>()?.0),
-    ///         other => Err(LuaError::Runtime(format!("a {} is no length", other.type_name()))),
+    ///         other => Err(LuaError::Runtime(format!("a {} is no length", other.type_name()).into())),
     ///     }
     /// }
     ///

@@ -64,6 +64,9 @@ pub struct Vm {
     pub(crate) stopped_at: Vec<BacktraceFrame>,
     /// Whether a call that is protected has failed, and has not ended.
     pub(crate) has_caught: bool,
+    /// Where the error was raised that goes to code of Rust, and what notes that; nil as long as nobody has called Lua code from there.
+    pub(crate) failed_at: Option<Rc<str>>,
+    pub(crate) notes: Value,
     /// What handles the errors of each call that is protected, the innermost last.
     pub(crate) handlers: Vec<Option<Value>>,
     /// Where those of the coroutine that runs begin; zero outside of all coroutines, and there only.
@@ -232,6 +235,8 @@ impl Vm {
             ending: Ending::Interrupted,
             stopped_at: Vec::new(),
             has_caught: false,
+            failed_at: None,
+            notes: Value::NIL,
             handlers: Vec::new(),
             own_handlers: 0,
             threads: Vec::new(),
