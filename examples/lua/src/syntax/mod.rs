@@ -13,4 +13,4 @@ mod text;
 
 pub use error::{SyntaxError, chunk_id};
 pub use parser::{parse, parse_function, parse_pieces};
-pub use text::More;
+pub use text::Pieces;

@@ -10,7 +10,7 @@ use super::ast::{
 use super::error::SyntaxError;
 use super::lexer::{Lexer, Sign, Token};
 use super::scope::Scopes;
-use super::text::{More, Text};
+use super::text::{Pieces, Text};
 use crate::depth::StackEnd;
 
 /// What parsing gives.
@@ -45,7 +45,7 @@ pub fn parse(source: &[u8]) -> Result<Function, SyntaxError> {
 /// assert!(azulejo_lua::syntax::parse_pieces(b"", &mut without_end).is_err());
 /// # Ok::<(), azulejo_lua::syntax::SyntaxError>(())
 /// ```
-pub fn parse_pieces(start: &[u8], more: More<'_>) -> Result<(Function, Vec<u8>), SyntaxError> {
+pub fn parse_pieces(start: &[u8], more: Pieces<'_>) -> Result<(Function, Vec<u8>), SyntaxError> {
     parse_text(Text::new(start, Some(more)))
 }
 

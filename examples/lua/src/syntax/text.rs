@@ -6,12 +6,12 @@
 use std::fmt;
 
 /// Appends the next piece of a text; returns whether there was one.
-pub type More<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> bool;
+pub type Pieces<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> bool;
 
 /// A text, some of which may be missing yet.
 pub(super) struct Text<'a> {
     bytes: Vec<u8>,
-    more: Option<More<'a>>,
+    more: Option<Pieces<'a>>,
 }
 
 impl fmt::Debug for Text<'_> {
@@ -22,7 +22,7 @@ impl fmt::Debug for Text<'_> {
 
 impl<'a> Text<'a> {
     /// A text that begins so.
-    pub(super) fn new(start: &[u8], more: Option<More<'a>>) -> Text<'a> {
+    pub(super) fn new(start: &[u8], more: Option<Pieces<'a>>) -> Text<'a> {
         Text { bytes: start.to_vec(), more }
     }
 
