@@ -379,7 +379,7 @@ fn the_environment_has_code_to_begin_with() {
 /// A script that ends the process is told of like another.
 #[test]
 fn a_script_that_exits_is_told_of() {
-    let text_of_script = "local s = 0 for i = 1, 3e5 do s = s + i % 7 end print(s) os.exit(3)";
+    let text_of_script = "local s = 0 for i = 1, 1e7 do s = s + i % 7 end print(s) os.exit(3)";
     let mut command = command("exits.lua", text_of_script);
     let output = command.args(["--stats", "--profile", "exits.lua"]).output().expect("it runs");
     let said = text(&output.stderr);

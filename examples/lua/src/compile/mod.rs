@@ -59,6 +59,8 @@ pub(crate) fn compile(heap: &mut Heap, chunk: &Function, form: Form) -> Result<D
 pub(crate) struct CapturedVariable {
     pub(crate) source: UpvalueSource,
     pub(crate) is_shared: bool,
+    /// Where the text of the function starts that it always is, if it is known.
+    pub(crate) function: Option<usize>,
 }
 
 /// The state of compiling one function.
@@ -67,6 +69,9 @@ pub(crate) struct Builder<'a> {
     function: &'a Function,
     /// Whether each upvalue is in a cell.
     shared: Vec<bool>,
+    /// Where the text of the function starts that each local variable, or upvalue, always is.
+    functions: Vec<Option<usize>>,
+    captured_functions: Vec<Option<usize>>,
     form: Form,
     code: Vec<Op>,
     lines: Vec<Line>,

@@ -196,9 +196,11 @@ fn function_at(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], default: bool) 
         let is_fraction = Vm::to_number(value).is_some_and(|number| number != 0.0);
         return Ok(vm.native().filter(|_| is_fraction).map(|native| Value::object(FUNCTION, native)));
     }
-    let level = vm.levels(frames).get(level as usize).map(Level::function);
-    match level {
-        Some(function) => Ok(function),
+    let found =
+        vm.levels(frames).get(level as usize).map(|at| (at.function(), matches!(at, Level::TailCall)));
+    match found {
+        Some((_, true)) => vm.fail(frames, format!("no function environment for tail call at level {level}")),
+        Some((function, _)) => Ok(function),
         None => arguments::fail(vm, frames, 0, "invalid level"),
     }
 }

@@ -163,6 +163,8 @@ struct Subject {
     prototype: Option<Rc<Prototype>>,
     line: Option<Line>,
     name: Option<(NameKind, Rc<[u8]>)>,
+    /// Whether it stands for functions that have ended in tail calls.
+    is_tail_call: bool,
 }
 
 impl Subject {
@@ -170,14 +172,16 @@ impl Subject {
         let closure =
             function.as_object(FUNCTION).filter(|_| function.object_kind() == Some(ObjectKind::Closure));
         let prototype = closure.map(prototype).filter(|prototype| !prototype.lines.is_empty());
-        Subject { function: Some(function), prototype, line: None, name: None }
+        Subject { function: Some(function), prototype, line: None, name: None, is_tail_call: false }
     }
 
     fn of_level(vm: &Vm, levels: &[Level<'_>], level: usize) -> Option<Subject> {
         let at = levels.get(level)?;
         let prototype = vm.prototype_at(at).cloned();
         let line = prototype.as_ref().zip(at.frame()).map(|(of, frame)| of.lines[frame.bytecode() as usize]);
-        Some(Subject { function: at.function(), prototype, line, name: vm.name_by(levels.get(level + 1)) })
+        let is_tail_call = matches!(at, Level::TailCall);
+        let name = vm.name_by(levels.get(level + 1)).filter(|_| !is_tail_call);
+        Some(Subject { function: at.function(), prototype, line, name, is_tail_call })
     }
 }
 
@@ -238,11 +242,13 @@ impl Vm {
         let prototype = subject.prototype.clone();
         match option {
             b'S' => {
-                let chunk = prototype.as_ref().map_or(b"=[C]".to_vec(), |prototype| prototype.chunk.to_vec());
+                let other = if subject.is_tail_call { b"=(tail call)".to_vec() } else { b"=[C]".to_vec() };
+                let chunk = prototype.as_ref().map_or(other, |prototype| prototype.chunk.to_vec());
                 let short = chunk_id(&chunk);
                 let (first, last) =
                     prototype.as_ref().map_or((-1.0, -1.0), |of| (of.span.0 as f64, of.span.1 as f64));
                 let what = match &prototype {
+                    None if subject.is_tail_call => "tail",
                     None => "C",
                     Some(of) if of.span.0 == 0 => "main",
                     Some(_) => "Lua",
@@ -266,7 +272,8 @@ impl Vm {
             b'n' => {
                 let kind = self.text(subject.name.as_ref().map_or("", |(kind, _)| kind.word()));
                 self.set_field_of(info, "namewhat", kind);
-                if let Some((_, name)) = &subject.name {
+                let no_name = subject.is_tail_call.then(|| b""[..].into());
+                if let Some(name) = subject.name.as_ref().map(|(_, name)| name).or(no_name.as_ref()) {
                     let name = Value::string(self.heap.string(name));
                     self.set_field_of(info, "name", name);
                 }

@@ -76,6 +76,8 @@ pub(crate) struct OperandName {
     /// What it is: a local variable, a field, ….
     pub(crate) kind: NameKind,
     pub(crate) name: Name,
+    /// Where the text of the function starts that is called, if it is known, as no variable can have another value.
+    pub(crate) function: Option<usize>,
 }
 
 /// A local variable, for the library `debug`.
