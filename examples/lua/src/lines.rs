@@ -1,7 +1,6 @@
 //! Lines that a user types.
 //!
-//! In: a prompt. Out: a line. At a terminal lines can be edited, and those of earlier times come back; otherwise lines are read as they are, and
-//! written behind the prompt, as C's Lua does: what comes out shows what was asked.
+//! In: a prompt. Out: a line. At a terminal lines can be edited, and those of earlier times come back; otherwise lines are read as they are.
 
 use crate::run::library_state::OpenFile;
 use rustyline::DefaultEditor;
@@ -41,8 +40,7 @@ impl Lines {
         Lines { editor, history }
     }
 
-    /// Reads a line. Without a terminal it is one of `input`, from which the program reads as well, and the prompt and the line are written to
-    /// `out`.
+    /// Reads a line. Without a terminal it is one of `input`, from which the program reads as well, and the prompt is written to `out`.
     pub(crate) fn read(&mut self, prompt: &str, input: &OpenFile, out: &mut dyn Write) -> Typed {
         let Some(editor) = &mut self.editor else {
             let _ = out.write_all(prompt.as_bytes()).and_then(|()| out.flush());
@@ -52,7 +50,6 @@ impl Lines {
                 return Typed::End;
             }
             line.push(b'\n');
-            let _ = out.write_all(&line).and_then(|()| out.flush());
             return Typed::Line(line);
         };
         match editor.readline(prompt) {

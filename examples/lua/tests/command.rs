@@ -126,18 +126,16 @@ fn an_interrupt_ends_a_script_at_once_if_nobody_has_asked_for_more() {
 fn an_interrupt_leads_back_to_the_prompt() {
     let mut command = command("nothing.lua", "");
     command.arg("-i");
-    // Each line is shown before it runs.
-    let lines =
-        "_PROMPT = '' x = 41\nprint('rea' .. 'dy') io.stdout:flush() while true do end\nx = x + 1\n=x\n";
+    let lines = "_PROMPT = '' x = 41\nprint('ready') io.stdout:flush() while true do end\nx = x + 1\n=x\n";
     let output = interrupted(command, lines, 1);
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "x = x + 1\n=x\n42\n\n".to_string()));
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "42\n\n".to_string()));
     let said = text(&output.stderr);
     assert!(said.contains("\nstdin:1: interrupted!\nstack traceback:\n"), "{said}");
 }
 
 #[test]
 fn lines_of_a_pipe_are_answered_as_by_the_reference() {
-    let typed = "x = 20\n=x + 1, nil\nfor i = 1, 2 do\nprint(i)\nend\nreturn 'a', {}, 3 == 3 or nil\nx x\nerror('wrong', 0)\n\
+    let typed = "x = 20\n=x + 1, nil\nfor i = 1, 2 do\nprint(i)\nend\nreturn 'a', nil, 3 == 3 or nil\nx x\nerror('wrong', 0)\n\
                  error({})\nerror()\n= \n= =\n_PROMPT, _PROMPT2 = 'ask ', 5\ndo\nend\n_PROMPT, _PROMPT2 = nil\n=\"a\\\nb\"\n[[ long\n\
                  =string]]\nlocal y = 1\n=y\n=(function() end)()\nio.write('no end')\nprint = nil\n=5\n=(";
     let answers = |mut command: Command| {
@@ -150,23 +148,25 @@ fn lines_of_a_pipe_are_answered_as_by_the_reference() {
         let mut child = command.spawn().expect("it starts");
         child.stdin.take().expect("it is there").write_all(typed.as_bytes()).expect("it reads");
         let output = child.wait_with_output().expect("it ends");
-        // The first line says which Lua this is; tables have addresses.
+        // The first line says which Lua this is.
         let said: Vec<String> = text(&output.stderr).lines().skip(1).map(str::to_string).collect();
-        let printed: Vec<String> = text(&output.stdout)
-            .lines()
-            .map(|line| {
-                line.split('\t').filter(|value| !value.starts_with("table: ")).collect::<Vec<_>>().join("\t")
-            })
-            .collect();
-        (output.status.code(), printed, said)
+        (output.status.code(), text(&output.stdout), said)
     };
     let found = answers(Command::new(env!("CARGO_BIN_EXE_azulejo-lua")));
-    assert_eq!(found.1[..3], ["> x = 20", "> =x + 1, nil", "21\tnil"]);
+    assert!(found.1.starts_with("> > 21\tnil\n> >> >> 1\n2\n> "), "{}", found.1);
     if Command::new("lua5.1").arg("-v").output().is_err() {
         eprintln!("`lua5.1` is not installed: nothing is compared");
         return;
     }
-    assert_eq!(found, answers(Command::new("lua5.1")));
+    let (code, printed, said) = answers(Command::new("lua5.1"));
+    // One with the library `readline` shows each line behind the prompt.
+    let (mut rest, mut answered) = (&printed[..], String::new());
+    for line in typed.lines() {
+        let (before, behind) = rest.split_once(&format!("{line}\n")).unwrap_or(("", rest));
+        answered.push_str(before);
+        rest = behind;
+    }
+    assert_eq!(found, (code, answered + rest, said));
 }
 
 #[test]
