@@ -50,7 +50,8 @@ pub use azulejo_macros::{
 pub use azulejo_x64 as x64;
 pub use engine::{
     Args, Backtrace, BacktraceFrame, Builder, Code, Engine, Fiber, Frame, Frames, FunctionId, Interrupter,
-    Progress, Promises, Resumed, Slot, Surplus, Tier, can_compile, can_guard, can_switch, suspend,
+    Progress, Promises, Resumed, Slot, Surplus, Tier, can_compile, can_guard, can_switch, stack_left,
+    suspend,
 };
 pub use inside::{BadLimit, Compilations, Limits, Listing, Log, Statistics, UnknownStage};
 

@@ -64,6 +64,7 @@ pub use frames::{Frame, Frames};
 pub use function::FunctionId;
 pub use interrupt::Interrupter;
 pub use running::suspend;
+pub use stack::stack_left;
 pub use tiers::Tier;
 pub use value::{Args, Slot};
 

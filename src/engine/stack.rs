@@ -75,12 +75,35 @@ pub(crate) struct Lent<'a> {
 
 /// Returns an error if too little of the thread's stack is left to run a compiler.
 pub(crate) fn demand_for_compiling() -> Result<(), Error> {
-    match running::stack() {
-        Some(stack) if stack.contains(&here()) && here() - stack.start < TO_COMPILE => {
-            Err(Error::StackOverflow)
-        }
+    match stack_left() {
+        Some(left) if left < TO_COMPILE => Err(Error::StackOverflow),
         _ => Ok(()),
     }
+}
+
+/// How many bytes are left of the machine stack that runs: the fiber's, or the thread's. `None` if the system does not say where it ends.
+///
+/// A function of Rust that calls itself as deep as its input nests, such as a parser, can so stop before the stack overflows.
+///
+/// ```
+/// fn is_deep(levels: u32) -> Result<u32, &'static str> {
+///     match azulejo::stack_left() {
+///         Some(left) if left < 100_000 => Err("it nests too deep"),
+///         None => Err("nobody knows"),
+///         _ if levels == 0 => Ok(0),
+///         _ => Ok(1 + is_deep(levels - 1)?),
+///     }
+/// }
+/// # if cfg!(all(target_os = "linux", not(miri))) {
+/// let thread = std::thread::Builder::new().stack_size(300_000);
+/// let found = thread.spawn(|| (is_deep(10), is_deep(1_000_000)))?.join();
+/// assert_eq!(found.ok(), Some((Ok(10), Err("it nests too deep"))));
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn stack_left() -> Option<usize> {
+    let here = here();
+    running::stack().filter(|stack| stack.contains(&here)).map(|stack| here - stack.start)
 }
 
 /// How large a stack must be so that calls of bytecode can use this many bytes of it.

@@ -31,6 +31,7 @@ pub mod api;
 mod calendar;
 pub mod command;
 mod compile;
+mod depth;
 mod digits;
 mod library;
 mod lines;

@@ -2,9 +2,10 @@
 //!
 //! In: a prompt. Out: a line. At a terminal lines can be edited, and those of earlier times come back; otherwise lines are read as they are.
 
+use crate::run::library_state::OpenFile;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 /// The file, in the user's folder, that keeps lines.
@@ -39,15 +40,17 @@ impl Lines {
         Lines { editor, history }
     }
 
-    /// Reads a line. Without a terminal the prompt is written to `out`.
-    pub(crate) fn read(&mut self, prompt: &str, out: &mut dyn Write) -> Typed {
+    /// Reads a line. Without a terminal it is one of `input`, from which the program reads as well, and the prompt is written to `out`.
+    pub(crate) fn read(&mut self, prompt: &str, input: &OpenFile, out: &mut dyn Write) -> Typed {
         let Some(editor) = &mut self.editor else {
             let _ = out.write_all(prompt.as_bytes()).and_then(|()| out.flush());
             let mut line = Vec::new();
-            return match std::io::stdin().lock().read_until(b'\n', &mut line) {
-                Ok(1..) => Typed::Line(line),
-                _ => Typed::End,
-            };
+            let is_there = input.stream.borrow_mut().as_mut().map(|stream| stream.read_line(&mut line));
+            if !matches!(is_there, Some(Ok(true))) {
+                return Typed::End;
+            }
+            line.push(b'\n');
+            return Typed::Line(line);
         };
         match editor.readline(prompt) {
             Ok(line) => {

@@ -3,6 +3,7 @@
 //! In: scripts, and signals at a time when they are known to run. Out: what the command prints, and its exit code.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use std::process::Output;
@@ -32,7 +33,7 @@ fn text(bytes: &[u8]) -> String {
 /// Runs a command whose script says `ready`, and interrupts it then.
 #[cfg(unix)]
 fn interrupted(mut command: Command, input: &str, times: usize) -> Output {
-    use std::io::{BufRead, BufReader, Read, Write};
+    use std::io::{BufRead, BufReader, Read};
     use std::os::unix::process::CommandExt;
 
     // Whoever runs the tests in the background may have them ignore interrupts, and then their children would.
@@ -129,7 +130,43 @@ fn an_interrupt_leads_back_to_the_prompt() {
     let output = interrupted(command, lines, 1);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "42\n\n".to_string()));
     let said = text(&output.stderr);
-    assert!(said.contains("azulejo-lua: stdin:1: interrupted!\nstack traceback:\n"), "{said}");
+    assert!(said.contains("\nstdin:1: interrupted!\nstack traceback:\n"), "{said}");
+}
+
+#[test]
+fn lines_of_a_pipe_are_answered_as_by_the_reference() {
+    let typed = "x = 20\n=x + 1, nil\nfor i = 1, 2 do\nprint(i)\nend\nreturn 'a', nil, 3 == 3 or nil\nx x\nerror('wrong', 0)\n\
+                 error({})\nerror()\n= \n= =\n_PROMPT, _PROMPT2 = 'ask ', 5\ndo\nend\n_PROMPT, _PROMPT2 = nil\n=\"a\\\nb\"\n[[ long\n\
+                 =string]]\nlocal y = 1\n=y\n=(function() end)()\nio.write('no end')\nprint = nil\n=5\n=(";
+    let answers = |mut command: Command| {
+        command
+            .arg("-i")
+            .current_dir(folder())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        child.stdin.take().expect("it is there").write_all(typed.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        // The first line says which Lua this is.
+        let said: Vec<String> = text(&output.stderr).lines().skip(1).map(str::to_string).collect();
+        (output.status.code(), text(&output.stdout), said)
+    };
+    let found = answers(Command::new(env!("CARGO_BIN_EXE_azulejo-lua")));
+    assert!(found.1.starts_with("> > 21\tnil\n> >> >> 1\n2\n> "), "{}", found.1);
+    if Command::new("lua5.1").arg("-v").output().is_err() {
+        eprintln!("`lua5.1` is not installed: nothing is compared");
+        return;
+    }
+    let (code, printed, said) = answers(Command::new("lua5.1"));
+    // One with the library `readline` shows each line behind the prompt.
+    let (mut rest, mut answered) = (&printed[..], String::new());
+    for line in typed.lines() {
+        let (before, behind) = rest.split_once(&format!("{line}\n")).unwrap_or(("", rest));
+        answered.push_str(before);
+        rest = behind;
+    }
+    assert_eq!(found, (code, answered + rest, said));
 }
 
 #[test]
@@ -342,7 +379,7 @@ fn the_environment_has_code_to_begin_with() {
 /// A script that ends the process is told of like another.
 #[test]
 fn a_script_that_exits_is_told_of() {
-    let text_of_script = "local s = 0 for i = 1, 3e5 do s = s + i % 7 end print(s) os.exit(3)";
+    let text_of_script = "local s = 0 for i = 1, 1e7 do s = s + i % 7 end print(s) os.exit(3)";
     let mut command = command("exits.lua", text_of_script);
     let output = command.args(["--stats", "--profile", "exits.lua"]).output().expect("it runs");
     let said = text(&output.stderr);

@@ -1,7 +1,11 @@
 //! What Rust code that embeds Lua relies on: errors that pass through it, numbers at the borders, and values of Rust that scripts cannot spoil.
 
-use azulejo_lua::api::{Lua, LuaError, LuaFunction, LuaResult, Methods, UserData};
+use azulejo_lua::api::{
+    Lua, LuaError, LuaFunction, LuaResult, LuaTable, LuaValue, Methods, RegistryKey, UserData,
+};
+use std::cell::Cell;
 use std::error::Error;
+use std::rc::Rc;
 
 /// A function of Rust that calls what it gets, and passes its error on.
 fn with_call() -> LuaResult<Lua> {
@@ -115,5 +119,179 @@ fn what_is_nothing_in_a_sequence_comes_back() -> LuaResult<()> {
         let error = lua.to_value(&beyond).expect_err("there is no such number");
         assert_eq!(error.to_string(), format!("no number of Lua is exactly {beyond}"));
     }
+    Ok(())
+}
+
+#[test]
+fn functions_that_change_their_state_do_not_run_twice_at_once() -> LuaResult<()> {
+    let lua = Lua::new();
+    let mut log = Vec::new();
+    let push = lua.create_function_mut(move |_, (text, then): (String, Option<LuaFunction>)| {
+        log.push(text);
+        if let Some(then) = then {
+            then.call::<_, ()>(())?;
+        }
+        Ok(log.join(" "))
+    });
+    lua.globals().set("push", push)?;
+    assert_eq!(lua.load("push('a'); return push('b')").eval::<String>()?, "a b");
+    // Neither a direct call, nor one that Lua code makes, nor one of a coroutine gets in.
+    for code in [
+        "return pcall(push, 'c', function() push('never') end)",
+        "return push('c', function() assert(not pcall(push, 'never')) end)",
+        "return push('c', function() assert(not coroutine.resume(coroutine.create(function() push('never') end))) end)",
+    ] {
+        lua.load(code).exec()?;
+    }
+    assert_eq!(lua.load("return push('d')").eval::<String>()?, "a b c c c d");
+    let code = "return select(2, pcall(push, 'e', function() push('never') end))";
+    let said: String = lua.load(code).set_name("m.lua").eval()?;
+    assert_eq!(said, "m.lua:1: a function of Rust that changes its state is called while it runs");
+    Ok(())
+}
+
+/// A length, which is on either side of operators.
+struct Length(f64);
+
+/// How long an operand is.
+fn length(operand: LuaValue) -> LuaResult<f64> {
+    match operand {
+        LuaValue::Number(number) => Ok(number),
+        LuaValue::UserData(value) => Ok(value.borrow::<Length>()?.0),
+        other => Err(LuaError::Runtime(format!("a {} is no length", other.type_name()).into())),
+    }
+}
+
+type Operands = (LuaValue, LuaValue);
+
+impl UserData for Length {
+    fn methods(methods: &mut Methods<'_, Length>) {
+        for (name, of) in [
+            ("__add", (|a, b| a + b) as fn(f64, f64) -> f64),
+            ("__sub", |a, b| a - b),
+            ("__mul", |a, b| a * b),
+            ("__div", |a, b| a / b),
+            ("__mod", |a, b| a % b),
+            ("__pow", f64::powf),
+        ] {
+            methods.add_meta_function(name, move |_, (a, b): Operands| Ok(of(length(a)?, length(b)?)));
+        }
+        methods.add_meta_function("__concat", |lua, (a, b): Operands| {
+            let text = |value| match value {
+                LuaValue::String(text) => Ok(text.to_text()),
+                other => length(other).map(|length| length.to_string()),
+            };
+            Ok(lua.create_string(text(a)? + &text(b)?))
+        });
+        methods.add_meta_function("__eq", |_, (a, b): Operands| Ok(length(a)? == length(b)?));
+        methods.add_meta_function("__lt", |_, (a, b): Operands| Ok(length(a)? < length(b)?));
+        methods.add_meta_function("__le", |_, (a, b): Operands| Ok(length(a)? <= length(b)?));
+        methods.add_meta_function("__unm", |_, a: LuaValue| Ok(-length(a)?));
+    }
+}
+
+#[test]
+fn values_of_rust_stand_on_either_side_of_operators() -> LuaResult<()> {
+    let lua = Lua::new();
+    lua.globals().set("u", lua.create_userdata(Length(3.0)))?;
+    lua.globals().set("v", lua.create_userdata(Length(4.0)))?;
+    for (code, found) in [
+        ("return 1 + u, u + 1, u + v", (4.0, 4.0, 7.0)),
+        ("return 10 - u, u - 10, u - v", (7.0, -7.0, -1.0)),
+        ("return 2 * u, u * 2, u * v", (6.0, 6.0, 12.0)),
+        ("return 6 / u, u / 6, u / v", (2.0, 0.5, 0.75)),
+        ("return 7 % u, u % 2, v % u", (1.0, 1.0, 1.0)),
+        ("return 2 ^ u, u ^ 2, -u", (8.0, 9.0, -3.0)),
+    ] {
+        assert_eq!(lua.load(code).eval::<(f64, f64, f64)>()?, found, "{code}");
+    }
+    let found: (String, String, String) = lua.load("return 'a' .. u, u .. 'b', 1 .. u .. v").eval()?;
+    assert_eq!(found, ("a3".into(), "3b".into(), "134".into()));
+    let code = "return u < v, v < u, u <= v, u >= v, u == v, u ~= v, u == 3";
+    let found: (bool, bool, bool, bool, bool, bool, bool) = lua.load(code).eval()?;
+    assert_eq!(found, (true, false, true, false, false, true, false));
+    let error = lua.load("return {} + u").exec().expect_err("a table has no length");
+    assert!(error.to_string().ends_with("a table is no length"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn what_a_key_keeps_goes_with_the_key_and_the_program() -> LuaResult<()> {
+    let lua = Lua::new();
+    lua.load("alive = setmetatable({}, { __mode = 'k' })").exec()?;
+    let alive = |lua: &Lua| -> LuaResult<i64> {
+        lua.collect_garbage()?;
+        lua.load("local n = 0; for _ in pairs(alive) do n = n + 1 end; return n").eval()
+    };
+    let new = "local t = {}; alive[t] = true; return t";
+    let key = lua.create_registry_value(lua.load(new).eval::<LuaTable>()?)?;
+    let other = lua.create_registry_value(lua.load(new).eval::<LuaTable>()?)?;
+    assert_eq!(alive(&lua)?, 2);
+    drop(other);
+    assert_eq!(alive(&lua)?, 1);
+    assert!(lua.registry_value::<LuaTable>(&key).is_ok());
+    lua.replace_registry_value(&key, 7)?;
+    assert_eq!((alive(&lua)?, lua.registry_value::<i64>(&key)?), (0, 7));
+    assert!(matches!(Lua::new().registry_value::<i64>(&key), Err(LuaError::OtherProgram)));
+    assert!(matches!(Lua::new().replace_registry_value(&key, 1), Err(LuaError::OtherProgram)));
+
+    /// Has a key, and says when it is dropped.
+    struct Holder(Option<RegistryKey>, Rc<Cell<bool>>);
+    impl UserData for Holder {}
+    impl Drop for Holder {
+        fn drop(&mut self) {
+            self.1.set(true);
+        }
+    }
+    // A key does not keep the program: the program goes, and with it its value that has the key.
+    let is_gone = Rc::new(Cell::new(false));
+    let holder = Holder(Some(lua.create_registry_value(lua.globals())?), is_gone.clone());
+    assert!(holder.0.is_some());
+    lua.globals().set("holder", lua.create_userdata(holder))?;
+    drop(lua);
+    assert!(is_gone.get());
+    drop(key);
+    Ok(())
+}
+
+#[test]
+fn errors_know_where_they_were_raised() -> LuaResult<()> {
+    let lua = with_call()?;
+    let lines = |error: &LuaError| -> Vec<String> {
+        error.traceback().unwrap_or("nothing").lines().map(str::to_string).collect()
+    };
+    let code = "local function inner() error('wrong') end\nfunction outer() inner() end\ncall(outer)";
+    let error = lua.load(code).set_name("t.lua").exec().expect_err("it is wrong");
+    assert_eq!(error.to_string(), "t.lua:1: wrong");
+    // The function of Rust between passes on where it was.
+    let found = lines(&error);
+    let expected = [
+        "stack traceback:",
+        "\t[C]: in function 'error'",
+        "\tt.lua:1: in function 'inner'",
+        "\tt.lua:2: in function <t.lua:2>",
+        "\t[C]: in function 'call'",
+        "\tt.lua:3: in main chunk",
+        "\t[C]: ?",
+    ];
+    assert_eq!(found, expected);
+    // An error that was caught is not that of another.
+    let code = "pcall(call, outer)\nlocal t = nil\nt.x = 1";
+    let error = lua.load(code).set_name("u.lua").exec().expect_err("it is wrong");
+    assert_eq!(lines(&error), ["stack traceback:", "\tu.lua:3: in main chunk", "\t[C]: ?"]);
+    // One that goes to a handler of Lua first is what that makes of it.
+    let code = "return select(2, xpcall(outer, function(message) return message .. '!' end))";
+    assert_eq!(lua.load(code).eval::<String>()?, "t.lua:1: wrong!");
+    // A function that is called by itself has nothing around it.
+    let outer: LuaFunction = lua.globals().get("outer")?;
+    let error = outer.call::<_, ()>(()).expect_err("it is wrong");
+    assert_eq!(lines(&error)[3..], ["\tt.lua:2: in function <t.lua:2>", "\t[C]: ?"]);
+    let deep = lua.load("local function f() return 1 + f() end f()").exec().expect_err("it has no end");
+    assert!(deep.to_string().ends_with("stack overflow") && lines(&deep).len() > 20, "{deep:?}");
+    for (code, is_text) in [("error({})", false), ("x x", false), ("error('x', 0)", true)] {
+        let error = lua.load(code).exec().expect_err(code);
+        assert_eq!(error.traceback().is_some(), is_text, "{code}");
+    }
+    assert!(LuaError::Runtime("made by Rust code".into()).traceback().is_none());
     Ok(())
 }

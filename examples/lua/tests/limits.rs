@@ -279,3 +279,56 @@ fn searches_take_fuel() {
         assert!((2000..10_000).contains(&used), "{used} in {tiers:?}");
     }
 }
+
+/// Texts that nest so deep: each with what it begins with, what is in the middle, and what it ends with.
+fn nested(depth: usize) -> Vec<String> {
+    let parts = [
+        ("return ", "(", "1", ")"),
+        ("return ", "{", "", "}"),
+        ("return ", "f{-(a[", "1", "])}"),
+        ("return ", "function() return ", "1", " end"),
+        ("return a", "..(a", "", ")"),
+        ("return a", " and (a == 1 or a", "", ")"),
+        ("", "if a then f(function() ", "", " end) end"),
+        ("", "local function f() ", "", " end"),
+        ("", "while a do repeat ", "", " until not a end"),
+        ("return ", "not ", "a", ""),
+        ("return a", "^ -a", "", ""),
+    ];
+    let text = |(start, before, middle, behind): (&str, &str, &str, &str)| {
+        [start, &before.repeat(depth), middle, &behind.repeat(depth)].concat()
+    };
+    parts.into_iter().map(text).collect()
+}
+
+#[test]
+fn texts_that_nest_deep_are_refused_on_small_stacks() {
+    let run = || {
+        let lua = Lua::new();
+        // What rustc has not optimized takes much.
+        for text in nested(if cfg!(debug_assertions) { 2 } else { 10 }) {
+            lua.load(&text[..]).into_function().unwrap_or_else(|error| panic!("{text}: {error}"));
+        }
+        for depth in [30, 60, 90, 120, 160, 197, 250, 50_000] {
+            for text in nested(depth) {
+                let refused = lua.load(&text[..]).into_function().err().map(|error| error.to_string());
+                let is_said = |error: &str| {
+                    error.ends_with("chunk has too many syntax levels")
+                        || error.ends_with("function or expression too complex")
+                };
+                assert!(depth <= 197 || refused.is_some(), "{depth} of {text:.20}");
+                assert!(refused.as_deref().is_none_or(is_said), "{depth} of {text:.20}: {refused:?}");
+            }
+        }
+        // Their length is no depth.
+        for part in [" and a", " or a", " == a", "+a"] {
+            let text = format!("local a = 1 return a{}", part.repeat(50_000));
+            lua.load(&text[..]).into_function().unwrap_or_else(|error| panic!("{part}: {error}"));
+        }
+        assert!(is_well(&lua));
+    };
+    for size in [256 << 10, 1 << 20] {
+        let thread = std::thread::Builder::new().stack_size(size).spawn(run);
+        thread.expect("a thread can be made").join().expect("it does not fail");
+    }
+}

@@ -83,6 +83,8 @@ fn what_nests_too_deep_or_is_too_many_is_refused() {
             "c:1: function at line 1 has more than 60 upvalues",
         ),
         (format!("{}b=1", "a,".repeat(250)), "c:1: main function has more than 197 variables in assignment"),
+        (format!("{}b=1", "a,".repeat(198)), "c:1: main function has more than 197 variables in assignment"),
+        (format!("{}b=1", "a,".repeat(197)), ""),
         (format!("return {}a", "a+".repeat(100_000)), ""),
         (format!("return a{}", ".a".repeat(100_000)), ""),
         (format!("{}{}", "while 1 do ".repeat(190), "end ".repeat(190)), ""),

@@ -11,6 +11,7 @@ use azulejo::Frames;
 use std::any::TypeId;
 use std::error::Error;
 use std::fmt;
+use std::ops::Deref;
 use std::rc::Rc;
 
 /// Why something has failed.
@@ -25,7 +26,7 @@ pub enum LuaError {
         is_incomplete: bool,
     },
     /// Lua code has failed with a message, or `error` was called with a string.
-    Runtime(String),
+    Runtime(LuaMessage),
     /// `error` was called with a value that is no string.
     Thrown(LuaValue),
     /// A value is not of the type that Rust code expects.
@@ -47,7 +48,55 @@ pub enum LuaError {
     OtherProgram,
 }
 
+/// What an error says, and where it has come from: a text, from which it can be made.
+#[derive(Clone, Debug)]
+pub struct LuaMessage {
+    text: String,
+    traceback: Option<Rc<str>>,
+}
+
+impl Deref for LuaMessage {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl<T: Into<String>> From<T> for LuaMessage {
+    fn from(text: T) -> LuaMessage {
+        LuaMessage { text: text.into(), traceback: None }
+    }
+}
+
+impl fmt::Display for LuaMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
 impl LuaError {
+    /// Where Lua code has failed: what `debug.traceback` says there. `None` for other errors, for those with values that are no strings, and for
+    /// those of coroutines.
+    ///
+    /// ```
+    /// use azulejo_lua::api::Lua;
+    ///
+    /// let lua = Lua::new();
+    /// let code = "local function fail() local x = nil + 1 end\nfail()";
+    /// let error = lua.load(code).set_name("a.lua").exec().unwrap_err();
+    /// assert_eq!(error.to_string(), "a.lua:1: attempt to perform arithmetic on a nil value");
+    /// let lines = ["stack traceback:", "\ta.lua:1: in function 'fail'", "\ta.lua:2: in main chunk", "\t[C]: ?"];
+    /// assert_eq!(error.traceback(), Some(&*lines.join("\n")));
+    /// assert_eq!(lua.load("x x").exec().unwrap_err().traceback(), None);
+    /// ```
+    pub fn traceback(&self) -> Option<&str> {
+        match self {
+            LuaError::Runtime(message) => message.traceback.as_deref(),
+            _ => None,
+        }
+    }
+
     /// An error of Rust code, for Lua code that has called it.
     ///
     /// ```
@@ -91,7 +140,8 @@ impl LuaError {
 impl fmt::Display for LuaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LuaError::Syntax { message, .. } | LuaError::Runtime(message) => f.write_str(message),
+            LuaError::Syntax { message, .. } => f.write_str(message),
+            LuaError::Runtime(message) => f.write_str(message),
             LuaError::Thrown(value) => write!(f, "(error object is a {} value)", value.type_name()),
             LuaError::Conversion { from, to, .. } => write!(f, "{to} expected, got {from}"),
             LuaError::External(error) => error.fmt(f),
@@ -138,7 +188,9 @@ impl Lua {
     /// The error that has this value.
     pub(super) fn error(&self, value: Value) -> LuaError {
         if let Some(text) = value.as_string() {
-            return LuaError::Runtime(String::from_utf8_lossy(text.bytes()).into_owned());
+            let text = String::from_utf8_lossy(text.bytes()).into_owned();
+            let traceback = self.with(|vm, _| vm.failed_at.take());
+            return LuaError::Runtime(LuaMessage { text, traceback });
         }
         let carried = value
             .as_userdata()
@@ -149,9 +201,8 @@ impl Lua {
     /// The value that has this error, for Lua code.
     pub(super) fn error_value(&self, error: LuaError) -> Value {
         match error {
-            LuaError::Syntax { message, .. } | LuaError::Runtime(message) => {
-                self.with(|vm, _| vm.text(&message))
-            }
+            LuaError::Syntax { message, .. } => self.with(|vm, _| vm.text(&message)),
+            LuaError::Runtime(message) => self.with(|vm, _| vm.text(&message)),
             LuaError::Thrown(value) => value.bits(self).unwrap_or(Value::NIL),
             LuaError::External(_) => self.with(|vm, _| {
                 let userdata = vm.heap.userdata(Box::new(CarriedError(error)));
@@ -161,6 +212,34 @@ impl Lua {
             }),
             other => self.with(|vm, _| vm.text(&other.to_string())),
         }
+    }
+}
+
+/// Notes where an error is raised that goes to code of Rust. It stays as it is.
+fn note(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    // The first level is this function.
+    let text = vm.traceback(&vm.levels(frames), None, 1, 0);
+    vm.failed_at = Some(String::from_utf8_lossy(&text).into());
+    Ok(args[0])
+}
+
+impl Vm {
+    /// What sees the errors first that go to code of Rust.
+    pub(super) fn noting(&mut self) -> Value {
+        if self.notes.is_nil() {
+            self.notes = self.native_function("?", note, &[]);
+        }
+        self.notes
+    }
+
+    /// Fails with an error that a function of Rust passes on: it has come from where it was raised first.
+    pub(super) fn pass_on<T>(&mut self, frames: &Frames<'_>, error: &LuaError, value: Value) -> Result<T> {
+        let goes_on = self.handlers.last() == Some(&Some(self.notes));
+        let thrown = self.throw(frames, value);
+        if goes_on && let LuaError::Runtime(LuaMessage { traceback: Some(traceback), .. }) = error {
+            self.failed_at = Some(Rc::clone(traceback));
+        }
+        thrown
     }
 }
 

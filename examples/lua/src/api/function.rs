@@ -7,6 +7,7 @@ use crate::object::value::{USERDATA, Value};
 use crate::run::error::{Ending, Result};
 use crate::run::vm::Vm;
 use azulejo::Frames;
+use std::cell::RefCell;
 
 /// A function, of Lua or of Rust.
 ///
@@ -58,6 +59,37 @@ impl Lua {
         })
     }
 
+    /// Makes a function of Rust that changes its state one of Lua. If it is called while it runs, that call fails.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaError, LuaFunction};
+    ///
+    /// let lua = Lua::new();
+    /// let mut count = 0;
+    /// let next = lua.create_function_mut(move |_, again: Option<LuaFunction>| {
+    ///     count += 1;
+    ///     again.map_or(Ok(()), |again| again.call::<_, ()>(()))?;
+    ///     Ok(count)
+    /// });
+    /// lua.globals().set("next_number", next)?;
+    /// assert_eq!(lua.load("next_number(); return next_number()").eval::<i64>()?, 2);
+    /// let error = lua.load("next_number(next_number)").exec().unwrap_err();
+    /// assert!(error.to_string().ends_with("a function of Rust that changes its state is called while it runs"));
+    /// assert_eq!(lua.load("return next_number()").eval::<i64>()?, 4);
+    /// # Ok::<(), LuaError>(())
+    /// ```
+    pub fn create_function_mut<A: FromLuaMulti, R: IntoLuaMulti>(
+        &self,
+        function: impl FnMut(&Lua, A) -> LuaResult<R> + 'static,
+    ) -> LuaFunction {
+        const RUNS: &str = "a function of Rust that changes its state is called while it runs";
+        let function = RefCell::new(function);
+        self.create_function(move |lua, arguments| {
+            let mut function = function.try_borrow_mut().map_err(|_| LuaError::Runtime(RUNS.into()))?;
+            function(lua, arguments)
+        })
+    }
+
     /// Makes a function of Rust that takes any values one of Lua.
     pub(super) fn create_any(
         &self,
@@ -98,7 +130,7 @@ fn call_closed(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value
         }
         Err(Fault::Arguments(error) | Fault::Said(error)) => {
             if let Some(value) = error.passed_on(vm) {
-                return vm.throw(frames, value);
+                return vm.pass_on(frames, &error, value);
             }
             let value = Lua::lend(vm, frames, |lua| lua.error_value(error));
             match value.as_string() {

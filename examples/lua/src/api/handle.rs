@@ -94,7 +94,9 @@ impl Lua {
         let result = self.with(|vm, frames| {
             // Whoever protects calls further out handles what comes out of this, not what stays inside.
             let before = vm.handlers.len();
-            vm.handlers.push(None);
+            let noting = vm.noting();
+            vm.handlers.push(Some(noting));
+            vm.failed_at = None;
             let result = work(vm, frames);
             // A program that is stopped leaves those of its calls.
             vm.handlers.truncate(before);
@@ -126,18 +128,13 @@ impl Lua {
 
     /// Keeps a value.
     pub(super) fn keep(&self, value: Value) -> Handle {
-        let mut handles = self.0.handles.borrow_mut();
-        let place = match handles.free.pop() {
-            Some(place) => {
-                handles.values[place] = value;
-                place
-            }
-            None => {
-                handles.values.push(value);
-                handles.values.len() - 1
-            }
-        };
+        let place = self.0.handles.borrow_mut().keep(value);
         Handle { lua: self.clone(), place }
+    }
+
+    /// What Rust code keeps of this program.
+    pub(super) fn handles(&self) -> &Rc<RefCell<Handles>> {
+        &self.0.handles
     }
 
     /// Whether a handle is of this program.
@@ -240,9 +237,7 @@ impl Clone for Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let mut handles = self.lua.0.handles.borrow_mut();
-        handles.values[self.place] = Value::NIL;
-        handles.free.push(self.place);
+        self.lua.0.handles.borrow_mut().forget(self.place);
     }
 }
 

@@ -115,12 +115,57 @@ impl<T: UserData> Methods<'_, T> {
 
     /// Adds a metamethod, such as `__add` or `__tostring`. What `__index` is, is asked for what is no method. Lua code does not get at the
     /// metatable, unless a field `__metatable` says what it gets.
+    ///
+    /// The value is the first operand. Where it may be the second one, as in `1 - value`, [`add_meta_function`](Self::add_meta_function) gets both.
     pub fn add_meta_method<A: FromLuaMulti, R: IntoLuaMulti>(
         &mut self,
         name: &str,
         method: impl Fn(&Lua, &T, A) -> LuaResult<R> + 'static,
     ) {
         let function = self.of(method);
+        self.add(true, name, function);
+    }
+
+    /// Adds a metamethod that gets both operands as they stand: a value of the type may be on either side of an operator, or on both.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaError, LuaResult, LuaValue, Methods, UserData};
+    ///
+    /// struct Meters(f64);
+    ///
+    /// /// How many meters an operand is.
+    /// fn meters(operand: LuaValue) -> LuaResult<f64> {
+    ///     match operand {
+    ///         LuaValue::Number(number) => Ok(number),
+    ///         LuaValue::UserData(value) => Ok(value.borrow::<Meters>()?.0),
+    ///         other => Err(LuaError::Runtime(format!("a {} is no length", other.type_name()).into())),
+    ///     }
+    /// }
+    ///
+    /// impl UserData for Meters {
+    ///     fn methods(methods: &mut Methods<'_, Meters>) {
+    ///         methods.add_meta_function("__sub", |lua, (a, b): (LuaValue, LuaValue)| {
+    ///             Ok(lua.create_userdata(Meters(meters(a)? - meters(b)?)))
+    ///         });
+    ///         methods.add_meta_function("__lt", |_, (a, b): (LuaValue, LuaValue)| Ok(meters(a)? < meters(b)?));
+    ///         methods.add_meta_method("__tostring", |_, length, ()| Ok(format!("{} m", length.0)));
+    ///     }
+    /// }
+    ///
+    /// let lua = Lua::new();
+    /// lua.globals().set("length", lua.create_userdata(Meters(3.0)))?;
+    /// let texts = "return tostring(length - 1), tostring(10 - length), tostring(length - length)";
+    /// let texts: (String, String, String) = lua.load(texts).eval()?;
+    /// assert_eq!(texts, ("2 m".into(), "7 m".into(), "0 m".into()));
+    /// assert!(lua.load("return length - 1 < length").eval::<bool>()?);
+    /// # Ok::<(), LuaError>(())
+    /// ```
+    pub fn add_meta_function<A: FromLuaMulti, R: IntoLuaMulti>(
+        &mut self,
+        name: &str,
+        function: impl Fn(&Lua, A) -> LuaResult<R> + 'static,
+    ) {
+        let function = self.lua.create_function(function);
         self.add(true, name, function);
     }
 

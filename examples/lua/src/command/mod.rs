@@ -83,9 +83,19 @@ impl Session<'_> {
 
     /// Calls any value. An error of the type string has a traceback behind it.
     fn call(&mut self, function: Value, arguments: &[Value]) -> Result<Vec<Value>, Value> {
+        let handler = self.vm.native_function("traceback", with_traceback, &[]);
+        self.call_handled(function, arguments, Some(handler))
+    }
+
+    /// Calls any value. A handler sees its error first.
+    fn call_handled(
+        &mut self,
+        function: Value,
+        arguments: &[Value],
+        handler: Option<Value>,
+    ) -> Result<Vec<Value>, Value> {
         let Session { vm, interrupts, .. } = self;
-        let handler = vm.native_function("traceback", with_traceback, &[]);
-        vm.handlers.push(Some(handler));
+        vm.handlers.push(handler);
         vm.stopped_at.clear();
         let mut call = || vm.call_value(&Frames::none(), function, arguments);
         let first = match interrupts {
@@ -190,7 +200,7 @@ impl Session<'_> {
         let _ = self.vm.out.flush();
         match result {
             Ok(_) => true,
-            Err(error) => complain_of(error),
+            Err(error) => words_of(error).is_some_and(|words| complain(&words)),
         }
     }
 }
@@ -217,18 +227,22 @@ fn show_profile(vm: &Vm, options: &Options) -> bool {
     }
 }
 
-/// Says what an error value says.
-fn complain_of(error: Value) -> bool {
+/// What an error value says; `None` if it is nil.
+fn words_of(error: Value) -> Option<Vec<u8>> {
     match error.as_string() {
-        Some(text) => complain(text.bytes()),
-        None if error.is_nil() => false,
-        None => complain(b"(error object is not a string)"),
+        Some(text) => Some(text.bytes().to_vec()),
+        None if error.is_nil() => None,
+        None => Some(b"(error object is not a string)".to_vec()),
     }
 }
 
 /// Says what went wrong.
 fn complain(message: &[u8]) -> bool {
-    let text = [b"azulejo-lua: ", message, b"\n"].concat();
-    let _ = std::io::stderr().write_all(&text);
+    say(&[b"azulejo-lua: ", message].concat());
     false
+}
+
+/// Writes a line for the user, who is no reader of results.
+fn say(line: &[u8]) {
+    let _ = std::io::stderr().write_all(&[line, b"\n"].concat());
 }

@@ -1,6 +1,7 @@
 //! Interactive use: lines are read, and run as soon as they are whole statements.
 
-use super::{Session, complain, complain_of};
+use super::{Session, say, words_of};
+use crate::library::as_text;
 use crate::lines::{Lines, Typed};
 use crate::object::value::{FUNCTION, Value};
 use std::io::Write;
@@ -9,7 +10,8 @@ impl Session<'_> {
     /// What a line is asked for with: the text of a global variable, if it has one.
     fn prompt(&mut self, name: &str, otherwise: &str) -> String {
         let name = self.vm.heap.string(name.as_bytes());
-        let text = self.vm.globals.get_string(name).as_string();
+        let text = self.vm.globals.get_string(name);
+        let text = as_text(self.vm, text);
         text.map_or(otherwise.to_string(), |text| String::from_utf8_lossy(text.bytes()).into_owned())
     }
 
@@ -21,7 +23,8 @@ impl Session<'_> {
             let (variable, otherwise) =
                 if source.is_empty() { ("_PROMPT", "> ") } else { ("_PROMPT2", ">> ") };
             let prompt = self.prompt(variable, otherwise);
-            let line = match lines.read(&prompt, &mut self.vm.out) {
+            let stdin = self.vm.library.files.stdin.clone();
+            let line = match lines.read(&prompt, &stdin, &mut self.vm.out) {
                 Typed::Line(line) => line,
                 Typed::Nothing => {
                     source.clear();
@@ -38,18 +41,26 @@ impl Session<'_> {
             }
             match self.vm.load(&source, b"=stdin") {
                 Err(error) if error.is_incomplete => continue,
-                Err(error) => drop(complain(&error.text(b"=stdin"))),
+                Err(error) => say(&error.text(b"=stdin")),
                 Ok(closure) => match self.call(Value::object(FUNCTION, closure), &[]) {
                     Ok(values) if values.is_empty() => {}
-                    Ok(values) => {
-                        let print = self.vm.heap.string(b"print");
-                        let print = self.vm.globals.get_string(print);
-                        self.run_protected(print, &values);
-                    }
-                    Err(error) => drop(complain_of(error)),
+                    Ok(values) => self.show(&values),
+                    Err(error) => words_of(error).iter().for_each(|words| say(words)),
                 },
             }
             source.clear();
+        }
+    }
+
+    /// Prints the results of a line.
+    fn show(&mut self, values: &[Value]) {
+        let print = self.vm.heap.string(b"print");
+        let print = self.vm.globals.get_string(print);
+        let printed = self.call_handled(print, values, None);
+        self.vm.show_output();
+        if let Err(error) = printed {
+            let reason = words_of(error).unwrap_or_else(|| b"(null)".to_vec());
+            say(&[b"error calling 'print' (", &reason[..], b")"].concat());
         }
     }
 }

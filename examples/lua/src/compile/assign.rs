@@ -63,6 +63,9 @@ impl Builder<'_> {
     /// `local function f() … end`
     pub(super) fn declare_function(&mut self, local: LocalId, function: &Function) {
         let register = self.take(1);
+        if !self.function.local(local).is_assigned {
+            self.functions[local.0 as usize] = Some(function.text.bytes.start);
+        }
         if self.is_in_cell(local) {
             self.constant(register, Value::NIL);
             self.declare(local, register);

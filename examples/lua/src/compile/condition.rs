@@ -21,9 +21,20 @@ pub(super) struct Comparison<'e> {
     right: &'e Expr,
 }
 
+impl<'e> Comparison<'e> {
+    /// What an operation compares with, if it does.
+    fn of(operation: &'e Operation) -> Option<Self> {
+        let Operation { op, line, right } = operation;
+        is_comparison(*op).then_some(Comparison { op: *op, line: *line, right })
+    }
+}
+
 impl Builder<'_> {
     /// Jumps if an expression is true, or if it is false; returns the jumps, which go nowhere yet.
     pub(super) fn jump(&mut self, expr: &Expr, if_true: bool) -> Vec<usize> {
+        if self.is_too_complex() {
+            return Vec::new();
+        }
         match expr {
             Expr::Paren(inner) => self.jump(inner, if_true),
             Expr::Nil | Expr::Bool(false) => self.jump_always(!if_true),
@@ -53,65 +64,54 @@ impl Builder<'_> {
         self.emit(if if_true { Op::JumpIfTrue { a, to } } else { Op::JumpIfFalse { a, to } })
     }
 
-    /// Jumps on what operations of one level give.
-    pub(super) fn jump_operations(
-        &mut self,
-        first: &Expr,
-        before: &[Operation],
-        if_true: bool,
-    ) -> Vec<usize> {
-        let Some((last, others)) = before.split_last() else { return self.jump(first, if_true) };
-        match last.op {
-            BinaryOp::And => self.jump_both(first, others, &last.right, if_true),
-            BinaryOp::Or => self.jump_either(first, others, &last.right, if_true),
-            op if is_comparison(op) => {
-                let comparison = Comparison { op, line: last.line, right: &last.right };
-                self.scratch(|builder| {
-                    if others.is_empty() {
-                        return builder.jump_compared(first, comparison, if_true);
-                    }
-                    let left = builder.take(1);
-                    builder.put_operations(left, first, others);
-                    vec![builder.jump_comparison(left, comparison, if_true)]
-                })
+    /// Jumps on what operations of one level give. A chain is done from its start: its length is no depth.
+    pub(super) fn jump_operations(&mut self, first: &Expr, rest: &[Operation], if_true: bool) -> Vec<usize> {
+        let (before, logical) = rest.split_at(behind_last(rest, |op| !is_logical(op)));
+        // Of what is left of `or` matters whether it is true, of what is left of `and` whether it is false.
+        let wanted = |at: usize| logical.get(at).map_or(if_true, |next| next.op == BinaryOp::Or);
+        let mut jumps = self.jump_before(first, before, wanted(0));
+        for (at, operation) in logical.iter().enumerate() {
+            let more = self.jump(&operation.right, wanted(at + 1));
+            if wanted(at + 1) == wanted(at) {
+                jumps.extend(more);
+            } else {
+                self.land(jumps);
+                jumps = more;
             }
-            _ => self.scratch(|builder| {
+        }
+        jumps
+    }
+
+    /// The same, if the last one is neither `and` nor `or`.
+    fn jump_before(&mut self, first: &Expr, before: &[Operation], if_true: bool) -> Vec<usize> {
+        let Some((last, others)) = before.split_last() else { return self.jump(first, if_true) };
+        self.scratch(|builder| {
+            let Some(comparison) = Comparison::of(last) else {
                 let left = builder.take(1);
                 builder.put_operations(left, first, before);
-                vec![builder.jump_register(left, if_true)]
-            }),
-        }
-    }
-
-    /// `left and right`
-    fn jump_both(&mut self, first: &Expr, before: &[Operation], right: &Expr, if_true: bool) -> Vec<usize> {
-        let mut failed = self.jump_operations(first, before, false);
-        if if_true {
-            let jumps = self.jump(right, true);
-            self.land(failed);
-            jumps
-        } else {
-            failed.extend(self.jump(right, false));
-            failed
-        }
-    }
-
-    /// `left or right`
-    fn jump_either(&mut self, first: &Expr, before: &[Operation], right: &Expr, if_true: bool) -> Vec<usize> {
-        let mut succeeded = self.jump_operations(first, before, true);
-        if if_true {
-            succeeded.extend(self.jump(right, true));
-            succeeded
-        } else {
-            let jumps = self.jump(right, false);
-            self.land(succeeded);
-            jumps
-        }
+                return vec![builder.jump_register(left, if_true)];
+            };
+            if others.is_empty() {
+                return builder.jump_compared(first, comparison, if_true);
+            }
+            let left = builder.take(1);
+            let compared = others.iter().position(|operation| is_comparison(operation.op));
+            let (start, compared) = others.split_at(compared.map_or(others.len(), |at| at + 1));
+            builder.put_operations(left, first, start);
+            for comparison in compared.iter().filter_map(Comparison::of) {
+                let failed = builder.scratch(|builder| builder.jump_comparison(left, comparison, false));
+                builder.put_either_truth(left, vec![failed]);
+            }
+            vec![builder.jump_comparison(left, comparison, if_true)]
+        })
     }
 
     /// Jumps with an expression's value in a register if that is true, or if it is false; returns the jumps. Otherwise control goes on
     /// with something or other in the register, which is no variable's.
     fn put_if(&mut self, dst: u32, expr: &Expr, wanted: bool) -> Vec<usize> {
+        if self.is_too_complex() {
+            return Vec::new();
+        }
         match expr {
             Expr::Paren(inner) if !inner.is_multiple() => self.put_if(dst, inner, wanted),
             Expr::Nil | Expr::Bool(false) if wanted => Vec::new(),
@@ -140,14 +140,20 @@ impl Builder<'_> {
         rest: &[Operation],
         wanted: bool,
     ) -> Vec<usize> {
+        // Either operand of these may be the value.
+        let may_be = |op| is_logical(op) && wanted == (op == BinaryOp::Or);
+        let (rest, either) = rest.split_at(behind_last(rest, |op| !may_be(op)));
+        let mut ends = self.put_last_if(dst, first, rest, wanted);
+        for operation in either {
+            ends.extend(self.put_if(dst, &operation.right, wanted));
+        }
+        ends
+    }
+
+    /// The same, if the left operand of the last one is not the value, or is no value that it could be.
+    fn put_last_if(&mut self, dst: u32, first: &Expr, rest: &[Operation], wanted: bool) -> Vec<usize> {
         let Some((last, before)) = rest.split_last() else { return self.put_if(dst, first, wanted) };
         match last.op {
-            BinaryOp::And | BinaryOp::Or if wanted == (last.op == BinaryOp::Or) => {
-                // The left operand may be the value, or the right one.
-                let mut ends = self.put_operations_if(dst, first, before, wanted);
-                ends.extend(self.put_if(dst, &last.right, wanted));
-                ends
-            }
             BinaryOp::And | BinaryOp::Or => {
                 // If the left operand is the value, its truth is not the one that is wanted.
                 let others = self.jump_operations(first, before, !wanted);
@@ -263,6 +269,15 @@ pub(super) fn number(expr: &Expr) -> Option<f64> {
 
 fn is_constant(expr: &Expr) -> bool {
     matches!(expr, Expr::Nil | Expr::Bool(_) | Expr::String(_)) || number(expr).is_some()
+}
+
+/// How many operations there are up to the last one with such an operator.
+fn behind_last(operations: &[Operation], is_such: impl Fn(BinaryOp) -> bool) -> usize {
+    operations.iter().rposition(|operation| is_such(operation.op)).map_or(0, |at| at + 1)
+}
+
+fn is_logical(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::And | BinaryOp::Or)
 }
 
 /// The comparison that holds for exchanged operands.

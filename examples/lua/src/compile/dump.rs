@@ -104,6 +104,7 @@ impl Vm {
             .map(|(at, is_assigned)| CapturedVariable {
                 source: UpvalueSource::Local(LocalId(at)),
                 is_shared: *is_assigned || form.shares_all,
+                function: None,
             })
             .collect();
         let draft = Builder::new(&mut self.heap, &function, &captures, form).finish();

@@ -36,6 +36,9 @@ impl Builder<'_> {
     /// Puts an expression's value into a register. The register may be that of a variable in the expression only if
     /// [`may_be_put`] says so.
     pub(super) fn put(&mut self, dst: u32, expr: &Expr) {
+        if self.is_too_complex() {
+            return;
+        }
         match expr {
             Expr::Nil => self.constant(dst, Value::NIL),
             Expr::Bool(value) => self.constant(dst, Value::bool(*value)),

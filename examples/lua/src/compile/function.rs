@@ -1,12 +1,15 @@
 //! A function's registers, code and upvalues.
 
+use super::call::Named;
 use super::{
     Builder, CLOSURE, CapturedVariable, Draft, Form, MAX_REGISTERS, NameKind, OperandName, Owners, Place,
     TooComplex, Watch,
 };
+use crate::depth::StackEnd;
 use crate::object::heap::Heap;
 use crate::object::value::{NIL, Value};
 use crate::run::bytecode::Op;
+use crate::run::draft::CALLEE;
 use crate::syntax::ast::{Function, Line, LocalId, Name, UpvalueSource};
 use azulejo::{Imm, Label, Regs};
 
@@ -27,6 +30,8 @@ impl<'a> Builder<'a> {
             heap,
             function,
             shared: captures.iter().map(|capture| capture.is_shared).collect(),
+            functions: vec![None; function.locals.len()],
+            captured_functions: captures.iter().map(|capture| capture.function).collect(),
             form,
             code: Vec::new(),
             lines: Vec::new(),
@@ -43,6 +48,7 @@ impl<'a> Builder<'a> {
             looked: None,
             locals: Vec::new(),
             open_locals: Vec::new(),
+            stack: StackEnd::find(),
         }
     }
 
@@ -110,6 +116,15 @@ impl<'a> Builder<'a> {
         first
     }
 
+    /// Whether the function is too complex: it takes too many registers, or nests deeper than the stack allows. Then nothing more is compiled,
+    /// so that nothing asks for a variable whose declaration was left out.
+    pub(super) fn is_too_complex(&mut self) -> bool {
+        if self.stack.is_near() {
+            self.registers = MAX_REGISTERS + 1;
+        }
+        self.registers > MAX_REGISTERS
+    }
+
     /// Does something with temporary registers, which are free again afterwards.
     pub(super) fn scratch<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let free = self.free;
@@ -161,7 +176,27 @@ impl<'a> Builder<'a> {
     pub(super) fn name(&mut self, operand: u32, name: Option<(NameKind, Name)>) {
         if let Some((kind, name)) = name {
             let at = self.code.len() as u32 - 1;
-            self.names.push(OperandName { at, operand, kind, name });
+            self.names.push(OperandName { at, operand, kind, name, function: None });
+        }
+    }
+
+    /// The name of what the last bytecode calls, and which function that is, if it is known.
+    pub(super) fn name_callee(&mut self, (register, name): &Named) {
+        self.name(CALLEE, name.clone());
+        let function = name.as_ref().and_then(|(kind, name)| match kind {
+            NameKind::Local => {
+                // Of those that have had the register the last one is in scope.
+                let place = Place::Register(*register);
+                self.functions[self.places.iter().rposition(|other| *other == place)?]
+            }
+            NameKind::Upvalue => {
+                let at = self.function.upvalues.iter().position(|upvalue| upvalue.name == *name)?;
+                self.captured_functions[at]
+            }
+            _ => None,
+        });
+        if let (Some(name), Some(_)) = (self.names.last_mut(), name) {
+            name.function = function;
         }
     }
 
@@ -209,7 +244,11 @@ impl<'a> Builder<'a> {
                     UpvalueSource::Local(local) => self.is_in_cell(local),
                     UpvalueSource::Upvalue(outer) => self.shared[outer as usize],
                 };
-                CapturedVariable { source: upvalue.source, is_shared }
+                let function = match upvalue.source {
+                    UpvalueSource::Local(local) => self.functions[local.0 as usize],
+                    UpvalueSource::Upvalue(at) => self.captured_functions[at as usize],
+                };
+                CapturedVariable { source: upvalue.source, is_shared, function }
             })
             .collect();
         self.scratch(|builder| {

@@ -4,6 +4,7 @@ use super::{Form, TooComplex, Watch, compile};
 use crate::object::function::Closure;
 use crate::object::heap::Gc;
 use crate::run::vm::Vm;
+use crate::syntax::ast::Function;
 use crate::syntax::{self, SyntaxError};
 use std::rc::Rc;
 
@@ -16,14 +17,40 @@ impl Vm {
         self.load_text(source, chunk)
     }
 
+    /// Likewise, of a chunk that comes in pieces. No more of them are asked for than it takes to see what is wrong; but all, if it is a dump.
+    pub(crate) fn load_pieces(
+        &mut self,
+        chunk: &[u8],
+        more: &mut dyn FnMut(&mut Vm, &mut Vec<u8>) -> bool,
+    ) -> Result<Gc<Closure>, SyntaxError> {
+        let mut source = Vec::new();
+        while source.is_empty() && more(self, &mut source) {}
+        if super::dump::is_dump(&source) {
+            while more(self, &mut source) {}
+            return self.undump(&source);
+        }
+        let (tree, source) = syntax::parse_pieces(&source, &mut |text| more(self, text))?;
+        self.load_tree(&tree, &source, chunk)
+    }
+
     /// Compiles source text.
     pub(super) fn load_text(&mut self, source: &[u8], chunk: &[u8]) -> Result<Gc<Closure>, SyntaxError> {
         let start = self.clocks.begin();
         let tree = syntax::parse(source)?;
         self.clocks.read(start);
+        self.load_tree(&tree, source, chunk)
+    }
+
+    /// Compiles a chunk that was parsed.
+    fn load_tree(
+        &mut self,
+        tree: &Function,
+        source: &[u8],
+        chunk: &[u8],
+    ) -> Result<Gc<Closure>, SyntaxError> {
         let start = self.clocks.begin();
         let form = self.form_of(source);
-        let draft = compile(&mut self.heap, &tree, form).map_err(|TooComplex { line }| {
+        let draft = compile(&mut self.heap, tree, form).map_err(|TooComplex { line }| {
             SyntaxError::of_whole("function or expression too complex".into(), line)
         })?;
         let definition = self.define(draft, &Rc::from(chunk), &Rc::from(source));

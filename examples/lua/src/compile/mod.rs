@@ -21,12 +21,13 @@ mod watch;
 
 pub(crate) use watch::Watch;
 
+use crate::depth::StackEnd;
 use crate::object::heap::{Gc, Heap};
 use crate::object::layout::Layout;
 use crate::object::string::Str;
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
-use crate::run::draft::{Draft, LocalName, NameKind, OperandName};
+use crate::run::draft::{CLOSURE, Draft, LocalName, NameKind, OperandName};
 use crate::syntax::ast::{Function, Line, UpvalueSource};
 use keep::Owners;
 use std::rc::Rc;
@@ -58,6 +59,8 @@ pub(crate) fn compile(heap: &mut Heap, chunk: &Function, form: Form) -> Result<D
 pub(crate) struct CapturedVariable {
     pub(crate) source: UpvalueSource,
     pub(crate) is_shared: bool,
+    /// Where the text of the function starts that it always is, if it is known.
+    pub(crate) function: Option<usize>,
 }
 
 /// The state of compiling one function.
@@ -66,6 +69,9 @@ pub(crate) struct Builder<'a> {
     function: &'a Function,
     /// Whether each upvalue is in a cell.
     shared: Vec<bool>,
+    /// Where the text of the function starts that each local variable, or upvalue, always is.
+    functions: Vec<Option<usize>>,
+    captured_functions: Vec<Option<usize>>,
     form: Form,
     code: Vec<Op>,
     lines: Vec<Line>,
@@ -90,6 +96,8 @@ pub(crate) struct Builder<'a> {
     locals: Vec<LocalName>,
     /// The local variables that are in scope, by their numbers in `locals`.
     open_locals: Vec<usize>,
+    /// What nests takes some of it.
+    stack: StackEnd,
 }
 
 /// Where a local variable is.
@@ -102,9 +110,6 @@ enum Place {
     /// In a cell, whose address this register has.
     Cell(u32),
 }
-
-/// The register of the function's closure.
-const CLOSURE: u32 = 0;
 
 /// How many registers a function may have.
 const MAX_REGISTERS: u32 = 60_000;

@@ -24,6 +24,9 @@ impl Builder<'_> {
     }
 
     fn statement(&mut self, statement: &Statement) {
+        if self.is_too_complex() {
+            return;
+        }
         self.line = statement.line;
         match &statement.kind {
             StatementKind::Local(locals, values) if values.is_empty() => {

@@ -136,7 +136,7 @@ impl Builder<'_> {
             self.name(CALLEE, callee.1.clone());
         }
         self.emit(op);
-        self.name(CALLEE, callee.1.clone());
+        self.name_callee(callee);
         if is_watched {
             self.look(NATIVE_RETURN, callee.0);
             self.name(CALLEE, callee.1.clone());

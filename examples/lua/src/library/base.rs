@@ -1,6 +1,7 @@
 //! The base library.
 
 use super::arguments::{self, any, opt_integer, table};
+use super::load::{dofile, load, loadfile, loadstring};
 use crate::number;
 use crate::object::function::{Closure, Native};
 use crate::object::heap::{Gc, Header, ObjectKind};
@@ -8,13 +9,12 @@ use crate::object::table::{Room, Table};
 use crate::object::value::{ABSENT, FUNCTION, NIL, Type, USERDATA, Value};
 use crate::run::bytecode::Op;
 use crate::run::draft::Draft;
-use crate::run::error::{Result, Thrown};
+use crate::run::error::Result;
 use crate::run::levels::Level;
 use crate::run::slow::NativeFunction;
 use crate::run::vm::Vm;
-use crate::system_text::system_text;
 use azulejo::Frames;
-use std::io::{Read, Write};
+use std::io::Write;
 
 const FUNCTIONS: &[(&str, NativeFunction)] = &[
     ("assert", assert),
@@ -192,11 +192,15 @@ fn function_at(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], default: bool) 
         return arguments::fail(vm, frames, 0, "level must be non-negative");
     }
     if level == 0 {
-        return Ok(None);
+        // A fraction of a level is this function's.
+        let is_fraction = Vm::to_number(value).is_some_and(|number| number != 0.0);
+        return Ok(vm.native().filter(|_| is_fraction).map(|native| Value::object(FUNCTION, native)));
     }
-    let level = vm.levels(frames).get(level as usize).map(Level::function);
-    match level {
-        Some(function) => Ok(function),
+    let found =
+        vm.levels(frames).get(level as usize).map(|at| (at.function(), matches!(at, Level::TailCall)));
+    match found {
+        Some((_, true)) => vm.fail(frames, format!("no function environment for tail call at level {level}")),
+        Some((function, _)) => Ok(function),
         None => arguments::fail(vm, frames, 0, "invalid level"),
     }
 }
@@ -453,125 +457,23 @@ fn print_one(
     Ok(())
 }
 
-/// What `load` and its like give: the function, or `nil` and a message.
-fn loaded(vm: &mut Vm, source: &[u8], chunk: &[u8]) -> Value {
-    match vm.load(source, chunk) {
-        Ok(closure) => {
-            vm.results.count = 1;
-            Value::object(FUNCTION, closure)
-        }
-        Err(error) => {
-            let message = vm.heap.string(&error.text(chunk));
-            vm.give(&[Value::NIL, Value::string(message)])
-        }
-    }
-}
-
-fn loadstring(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
-    let text = arguments::string(vm, frames, args, 0)?;
-    let chunk = match args.get(1) {
-        None | Some(&Value::NIL) => text,
-        Some(_) => arguments::string(vm, frames, args, 1)?,
-    };
-    Ok(loaded(vm, text.bytes(), chunk.bytes()))
-}
-
-fn load(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
-    let reader = arguments::function(vm, frames, args, 0)?;
-    let chunk = match args.get(1) {
-        None | Some(&Value::NIL) => b"=(load)".to_vec(),
-        Some(_) => arguments::string(vm, frames, args, 1)?.bytes().to_vec(),
-    };
-    let mut source = Vec::new();
-    loop {
-        let piece = match vm.call_value(frames, reader, &[]) {
-            Ok(piece) => piece,
-            Err(Thrown::Error) => {
-                let error = vm.error;
-                return Ok(vm.give(&[Value::NIL, error]));
-            }
-            Err(Thrown::Ended) => return Err(Thrown::Ended),
-        };
-        match piece.as_string() {
-            _ if piece.is_nil() || vm.results.count == 0 => break,
-            Some(text) if text.is_empty() => break,
-            Some(text) => source.extend_from_slice(text.bytes()),
-            None if piece.is_number() => {
-                source.extend_from_slice(super::as_text(vm, piece).expect("it is a number").bytes());
-            }
-            None => {
-                let message = vm.text("reader function must return a string");
-                return Ok(vm.give(&[Value::NIL, message]));
-            }
-        }
-    }
-    Ok(loaded(vm, &source, &chunk))
-}
-
-/// The text of a file, or of the standard input, and what its chunk is called; or else why it cannot be read.
-pub(crate) fn read_file(path: Option<&[u8]>) -> std::result::Result<(Vec<u8>, Vec<u8>), Vec<u8>> {
-    let mut source = Vec::new();
-    let chunk = match path {
-        Some(path) => {
-            let cannot = |what: &[u8], error: &std::io::Error| {
-                [b"cannot ", what, b" ", path, b": ", arguments::reason(error).as_bytes()].concat()
-            };
-            let mut file = std::fs::File::open(system_text(path)).map_err(|error| cannot(b"open", &error))?;
-            file.read_to_end(&mut source).map_err(|error| cannot(b"read", &error))?;
-            [b"@", path].concat()
-        }
-        None => {
-            let _ = std::io::stdin().read_to_end(&mut source);
-            b"=stdin".to_vec()
-        }
-    };
-    // The first line may be for the shell. Its end stays, so that lines have their numbers; a dump has none.
-    if source.first() == Some(&b'#') {
-        let line = source.iter().position(|byte| *byte == b'\n').unwrap_or(source.len());
-        let is_dump = source.get(line + 1) == Some(&b'\x1b');
-        source.drain(..line + is_dump as usize);
-    }
-    Ok((source, chunk))
-}
-
-fn loadfile(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
-    let path = match args.first() {
-        None | Some(&Value::NIL) => None,
-        Some(_) => Some(arguments::string(vm, frames, args, 0)?.bytes().to_vec()),
-    };
-    Ok(loaded_file(vm, path.as_deref()))
-}
-
-/// The function of a file, or `nil` and a message.
-pub(super) fn loaded_file(vm: &mut Vm, path: Option<&[u8]>) -> Value {
-    match read_file(path) {
-        Ok((source, chunk)) => loaded(vm, &source, &chunk),
-        Err(message) => {
-            let message = vm.heap.string(&message);
-            vm.give(&[Value::NIL, Value::string(message)])
-        }
-    }
-}
-
-fn dofile(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
-    let function = loadfile(vm, frames, args)?;
-    if function.is_nil() {
-        let message = vm.results.behind()[0];
-        return vm.throw(frames, message);
-    }
-    vm.call_value(frames, function, &[])
-}
+/// The value of what `newproxy` makes: no other userdata lends its metatable to a new one.
+struct Proxy;
 
 fn newproxy(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let meta = match args.first().copied().unwrap_or(Value::FALSE) {
         Value::FALSE | Value::NIL => None,
         Value::TRUE => Some(vm.heap.table(Room::default())),
-        other => match other.as_userdata().and_then(|proxy| proxy.metatable.get()) {
+        other => match other
+            .as_userdata()
+            .filter(|proxy| proxy.value.is::<Proxy>())
+            .and_then(|proxy| proxy.metatable.get())
+        {
             Some(meta) => Some(meta),
             None => return arguments::fail(vm, frames, 0, "boolean or proxy expected"),
         },
     };
-    let proxy = vm.heap.userdata(Box::new(()));
+    let proxy = vm.heap.userdata(Box::new(Proxy));
     if let Some(meta) = meta {
         vm.heap.set_userdata_metatable(proxy, Some(meta));
     }

@@ -80,7 +80,7 @@ fn shift(
 fn tohex(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let value = bits(vm, args, 1)?;
-    let count = if args.get(2).is_nil() { 8 } else { bits(vm, args, 2)? as i32 };
+    let count = if args.len() < 2 { 8 } else { bits(vm, args, 2)? as i32 };
     let text = if count < 0 { format!("{value:08X}") } else { format!("{value:08x}") };
     new_string(vm, frames, &text.as_bytes()[8 - count.unsigned_abs().min(8) as usize..])
 }
@@ -111,6 +111,9 @@ mod tests {
             "bit.tohex(1), bit.tohex(-1, 4), bit.tohex(0xabc, -8), bit.tohex(5, 0)",
             "'00000001' 'ffff' '00000ABC' ''",
         );
+        // There are no more digits than bits.
+        check("bit.tohex(-1, 9), bit.tohex(0xabc, -100)", "'ffffffff' '00000ABC'");
+        check_error("bit.tohex(1, nil)", "bad argument #2 to 'tohex' (number expected, got nil)");
         check_error("bit.band()", "bad argument #1 to 'band' (number expected, got no value)");
         check_error("bit.lshift(1)", "bad argument #2 to 'lshift' (number expected, got no value)");
     }

@@ -1,6 +1,6 @@
 //! What programs may ask about themselves.
 
-use super::arguments::{self, any, opt_integer};
+use super::arguments::{self, any};
 use super::base::environment;
 use crate::object::function::{Closure, VarCell};
 use crate::object::heap::{Gc, ObjectKind};
@@ -38,7 +38,13 @@ impl Vm {
         self.set_field_of(globals, "debug", Value::table(table));
         self.add_natives(table, FUNCTIONS);
         self.add_natives(table, super::watching::FUNCTIONS);
+        self.outside = self.native_function("?", begin, &[]);
     }
+}
+
+/// Runs the program, which is what C's Lua shows there. A program that gets hold of it runs already.
+fn begin(vm: &mut Vm, frames: &Frames<'_>, _: &[Value]) -> Result<Value> {
+    vm.fail(frames, "the program has begun")
 }
 
 fn getmetatable(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
@@ -157,6 +163,8 @@ struct Subject {
     prototype: Option<Rc<Prototype>>,
     line: Option<Line>,
     name: Option<(NameKind, Rc<[u8]>)>,
+    /// Whether it stands for functions that have ended in tail calls.
+    is_tail_call: bool,
 }
 
 impl Subject {
@@ -164,14 +172,16 @@ impl Subject {
         let closure =
             function.as_object(FUNCTION).filter(|_| function.object_kind() == Some(ObjectKind::Closure));
         let prototype = closure.map(prototype).filter(|prototype| !prototype.lines.is_empty());
-        Subject { function: Some(function), prototype, line: None, name: None }
+        Subject { function: Some(function), prototype, line: None, name: None, is_tail_call: false }
     }
 
     fn of_level(vm: &Vm, levels: &[Level<'_>], level: usize) -> Option<Subject> {
         let at = levels.get(level)?;
         let prototype = vm.prototype_at(at).cloned();
         let line = prototype.as_ref().zip(at.frame()).map(|(of, frame)| of.lines[frame.bytecode() as usize]);
-        Some(Subject { function: at.function(), prototype, line, name: vm.name_by(levels.get(level + 1)) })
+        let is_tail_call = matches!(at, Level::TailCall);
+        let name = vm.name_by(levels.get(level + 1)).filter(|_| !is_tail_call);
+        Some(Subject { function: at.function(), prototype, line, name, is_tail_call })
     }
 }
 
@@ -232,11 +242,13 @@ impl Vm {
         let prototype = subject.prototype.clone();
         match option {
             b'S' => {
-                let chunk = prototype.as_ref().map_or(b"=[C]".to_vec(), |prototype| prototype.chunk.to_vec());
+                let other = if subject.is_tail_call { b"=(tail call)".to_vec() } else { b"=[C]".to_vec() };
+                let chunk = prototype.as_ref().map_or(other, |prototype| prototype.chunk.to_vec());
                 let short = chunk_id(&chunk);
                 let (first, last) =
                     prototype.as_ref().map_or((-1.0, -1.0), |of| (of.span.0 as f64, of.span.1 as f64));
                 let what = match &prototype {
+                    None if subject.is_tail_call => "tail",
                     None => "C",
                     Some(of) if of.span.0 == 0 => "main",
                     Some(_) => "Lua",
@@ -260,7 +272,8 @@ impl Vm {
             b'n' => {
                 let kind = self.text(subject.name.as_ref().map_or("", |(kind, _)| kind.word()));
                 self.set_field_of(info, "namewhat", kind);
-                if let Some((_, name)) = &subject.name {
+                let no_name = subject.is_tail_call.then(|| b""[..].into());
+                if let Some(name) = subject.name.as_ref().map(|(_, name)| name).or(no_name.as_ref()) {
                     let name = Value::string(self.heap.string(name));
                     self.set_field_of(info, "name", name);
                 }
@@ -280,22 +293,34 @@ impl Vm {
 
 fn traceback(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let (thread, rest) = thread_first(args);
-    let before = args.len() - rest.len();
-    let message = match rest.first() {
-        None => None,
-        Some(value) if value.as_string().is_some() || value.is_number() => {
-            Some(arguments::string(vm, frames, args, before)?.bytes().to_vec())
+    // As in C's Lua a level is not part of the message, and all else is: only the first decides whether there is a text at all.
+    let level = rest.get(1).and_then(|level| Vm::to_number(*level));
+    let parts = if level.is_some() { &rest[..rest.len() - 1] } else { rest };
+    let is_text = |value: &Value| value.as_string().is_some() || value.is_number();
+    if let [first, ..] = parts
+        && !is_text(first)
+    {
+        return Ok(*parts.last().expect("there is one"));
+    }
+    let mut message = Vec::new();
+    for part in parts {
+        match super::as_text(vm, *part) {
+            Some(text) => message.extend_from_slice(text.bytes()),
+            None => {
+                let name = part.type_of().name();
+                return vm.fail_plainly(frames, format!("attempt to concatenate a {name} value"));
+            }
         }
-        Some(other) => return Ok(*other),
-    };
-    let level = opt_integer(vm, frames, args, before + 1, thread.is_none() as i64)?.max(0) as usize;
+    }
+    let message = (!parts.is_empty()).then_some(&message[..]);
+    let level = level.unwrap_or(thread.is_none() as u8 as f64).max(0.0) as usize;
     let text = match thread {
         Some(thread) if thread.status() == Status::Dead => {
-            let mut text = vm.traceback(&[], message.as_deref(), 0, 0);
+            let mut text = vm.traceback(&[], message, 0, 0);
             thread.remains.borrow().iter().skip(level).for_each(|line| text.extend_from_slice(line));
             text
         }
-        _ => at_levels(vm, frames, thread, |vm, levels| vm.traceback(levels, message.as_deref(), level, 0)),
+        _ => at_levels(vm, frames, thread, |vm, levels| vm.traceback(levels, message, level, 0)),
     };
     Ok(Value::string(vm.heap.string(&text)))
 }

@@ -49,10 +49,24 @@ pub(super) fn open_library(vm: &mut Vm) {
     vm.heap.keep(defaults.header());
     let files = &mut vm.library.files;
     (files.metatable, files.defaults) = (Some(meta), Some(defaults));
+    // As in C's Lua: functions have the default files in their environments, and files those of the functions that have made them. Some that are
+    // closed in another way have another one.
+    let closing = vm.heap.table(Room { slots: 1, elements: 0 });
+    let close = meta.get_string(vm.heap.string(b"close"));
+    for environment in [defaults, closing] {
+        vm.set_field_of(environment, "__close", close);
+    }
+    for (name, _) in NATIVES {
+        let native = table.get_string(vm.heap.string(name.as_bytes()));
+        let environment = if *name == "popen" { closing } else { defaults };
+        super::base::environment(native).expect("it is a function").set(environment);
+    }
+    let files = &mut vm.library.files;
     let standard =
         [("stdin", files.stdin.clone()), ("stdout", files.stdout.clone()), ("stderr", files.stderr.clone())];
     for ((name, file), at) in standard.into_iter().zip(1..) {
         let file = new_file(vm, file);
+        file.as_userdata().expect("it is one").environment.set(Some(closing));
         vm.set_field_of(table, name, file);
         if at <= 2 {
             set_default(vm, at, file);
@@ -64,6 +78,7 @@ pub(super) fn open_library(vm: &mut Vm) {
 fn new_file(vm: &mut Vm, file: Rc<OpenFile>) -> Value {
     let userdata = vm.heap.userdata(Box::new(file));
     userdata.metatable.set(vm.library.files.metatable);
+    userdata.environment.set(vm.library.files.defaults);
     Value::object(USERDATA, userdata)
 }
 
@@ -78,10 +93,11 @@ fn set_default(vm: &mut Vm, at: i64, file: Value) {
 
 /// A default file, which has to be open.
 fn open_default(vm: &mut Vm, args: Arguments<'_>, (at, name, _): Default) -> Result<Rc<OpenFile>> {
-    let file = file::of(defaults(vm).get_integer(at)).expect("only files become default files");
-    match file.stream.borrow().is_some() {
-        true => Ok(Rc::clone(&file)),
-        false => args.fail(vm, format!("standard {name} file is closed")),
+    // Something else is there if the program has put it into the environment of these functions.
+    let file = file::of(defaults(vm).get_integer(at));
+    match file.filter(|file| file.stream.borrow().is_some()) {
+        Some(file) => Ok(Rc::clone(&file)),
+        None => args.fail(vm, format!("standard {name} file is closed")),
     }
 }
 

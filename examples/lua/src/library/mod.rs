@@ -13,6 +13,7 @@ mod coroutine;
 mod debug;
 mod file;
 mod io;
+mod load;
 mod math;
 mod os;
 mod package;
@@ -26,8 +27,8 @@ mod tests;
 mod watching;
 
 pub(crate) use arguments::Arguments;
-pub(crate) use base::read_file;
 pub(crate) use debug::with_traceback;
+pub(crate) use load::read_file;
 
 use crate::number;
 use crate::object::heap::Gc;

@@ -2,7 +2,8 @@
 
 use super::arguments::{self, table};
 use super::as_text;
-use super::base::{environment, loaded_file};
+use super::base::environment;
+use super::load::loaded_file;
 use crate::object::heap::Gc;
 use crate::object::table::{Room, Table};
 use crate::object::value::{FUNCTION, Type, Value};
@@ -17,8 +18,12 @@ const PATH: &str = "./?.lua;/usr/local/share/lua/5.1/?.lua;/usr/local/share/lua/
                     /usr/local/lib/lua/5.1/?.lua;/usr/local/lib/lua/5.1/?/init.lua;\
                     /usr/share/lua/5.1/?.lua;/usr/share/lua/5.1/?/init.lua";
 
+/// Where modules of C are looked for, likewise. None can be loaded, but programs take this text apart, and an error says where there is one.
+const C_PATH: &str = "./?.so;/usr/local/lib/lua/5.1/?.so;/usr/lib/x86_64-linux-gnu/lua/5.1/?.so;\
+                      /usr/lib/lua/5.1/?.so;/usr/local/lib/lua/5.1/loadall.so";
+
 /// The words of paths: what separates folders, paths, what stands for the name, and what C's modules need.
-const CONFIG: &str = "/\n;\n?\n!\n-\n";
+const CONFIG: &str = "/\n;\n?\n!\n-";
 
 impl Vm {
     /// Adds `require`, `module` and the table `package` to the global variables.
@@ -28,10 +33,13 @@ impl Vm {
         let package = self.heap.table(Room { slots: 10, elements: 0 });
         self.set_field_of(globals, "package", Value::table(package));
         self.add_natives(package, &[("loadlib", loadlib), ("seeall", seeall)]);
-        let path = std::env::var("LUA_PATH").map(|path| path.replace(";;", &format!(";{PATH};")));
-        for (name, text) in [("path", path.as_deref().unwrap_or(PATH)), ("cpath", ""), ("config", CONFIG)] {
-            let text = self.text(text);
-            self.set_field_of(package, name, text);
+        let config = self.text(CONFIG);
+        self.set_field_of(package, "config", config);
+        for (name, variable, path) in [("path", "LUA_PATH", PATH), ("cpath", "LUA_CPATH", C_PATH)] {
+            // An empty part of the variable stands for what is used without it.
+            let set = std::env::var(variable).map(|set| set.replace(";;", &format!(";{path};")));
+            let path = self.text(set.as_deref().unwrap_or(path));
+            self.set_field_of(package, name, path);
         }
         let [modules, preload, loaders] = [(); 3].map(|()| self.heap.table(Room::default()));
         self.set_field_of(package, "loaded", Value::table(modules));
@@ -109,11 +117,10 @@ fn find(vm: &mut Vm, frames: &Frames<'_>, name: &[u8]) -> Result<Value> {
         }
         let key = Value::string(vm.heap.string(name));
         let first = vm.call_value(frames, loader, &[key])?;
-        match first.as_string() {
-            _ if vm.results.count == 0 => {}
+        match vm.results.count {
+            0 => {}
             _ if first.type_of() == Type::Function => return Ok(first),
-            Some(text) => message.extend_from_slice(text.bytes()),
-            None => {}
+            _ => as_text(vm, first).iter().for_each(|text| message.extend_from_slice(text.bytes())),
         }
     }
     unreachable!("a table has an end")
@@ -183,8 +190,8 @@ fn find_file(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> 
     }
 }
 
-/// Why libraries of C are not loaded.
-const NO_LIBRARIES: &str = "there are no modules of C";
+/// Why libraries of C are not loaded, as C's Lua says where it cannot load any.
+const NO_LIBRARIES: &str = "dynamic libraries not enabled; check your Lua installation";
 
 /// Looks for a library of C, only to say that it cannot be loaded.
 fn find_of_c(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {

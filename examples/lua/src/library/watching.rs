@@ -11,6 +11,7 @@ use crate::run::error::{Result, Thrown};
 use crate::run::levels::Level;
 use crate::run::slow::{Events, NativeFunction};
 use crate::run::vm::Vm;
+use crate::syntax::ast::Name;
 use azulejo::{Frame, Frames};
 use std::io::Write;
 
@@ -68,47 +69,74 @@ fn cell_of(frame: &Frame<'_>, local: &LocalName) -> Option<Gc<VarCell>> {
     Value(frame.get(local.register)?).as_object(THREAD)
 }
 
-/// Does something with the local variable that two arguments mean, from an index on; `None` if there is none of this number.
-fn with_local<T>(
+/// A level and a number, as two arguments from an index on say them. The level is negative, or there is one.
+fn place(
     vm: &mut Vm,
     frames: &Frames<'_>,
     thread: Option<Gc<Thread>>,
-    (args, before): (&[Value], usize),
-    work: impl FnOnce(&LocalName, &Frame<'_>) -> T,
-) -> Result<Option<T>> {
+    args: &[Value],
+    before: usize,
+) -> Result<(i64, i64)> {
     let level = arguments::integer(vm, frames, args, before)?;
-    let at = usize::try_from(level).unwrap_or(usize::MAX);
-    if !at_levels(vm, frames, thread, |_, levels| at < levels.len()) {
+    let is_there = |level: i64| at_levels(vm, frames, thread, |_, levels| (level as usize) < levels.len());
+    // C's Lua takes a negative level for one that a tail call has left, which has no variables.
+    if level >= 0 && !is_there(level) {
         return arguments::fail(vm, frames, before, "level out of range");
     }
-    let number = arguments::integer(vm, frames, args, before + 1)?;
-    Ok(at_levels(vm, frames, thread, |vm, levels| {
-        let (local, frame) = local(vm, &levels[at], number)?;
+    Ok((level, arguments::integer(vm, frames, args, before + 1)?))
+}
+
+/// Does something with the local variable that a level and a number mean; `None` if there is none of this number.
+fn with_local<T>(
+    vm: &Vm,
+    frames: &Frames<'_>,
+    thread: Option<Gc<Thread>>,
+    (level, number): (i64, i64),
+    work: impl FnOnce(&LocalName, &Frame<'_>) -> T,
+) -> Option<T> {
+    at_levels(vm, frames, thread, |vm, levels| {
+        let (local, frame) = local(vm, levels.get(usize::try_from(level).ok()?)?, number)?;
         Some(work(local, &frame))
-    }))
+    })
 }
 
 fn getlocal(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let (thread, rest) = thread_first(args);
-    let found = with_local(vm, frames, thread, (args, args.len() - rest.len()), |local, frame| {
+    let place = place(vm, frames, thread, args, args.len() - rest.len())?;
+    let found = with_local(vm, frames, thread, place, |local, frame| {
         let value = match local.is_cell {
             true => cell_of(frame, local).map(|cell| cell.value.get()),
             false => frame.get(local.register).map(Value),
         };
         (local.name.clone(), value.unwrap_or(Value::NIL))
-    })?;
+    });
+    let found = found.or_else(|| argument(vm, frames, thread, place));
     let Some((name, value)) = found else { return Ok(Value::NIL) };
     let name = Value::string(vm.heap.string(&name));
     Ok(vm.give(&[name, value]))
+}
+
+/// An argument of a function of Rust, which C's Lua has a name for.
+fn argument(
+    vm: &Vm,
+    frames: &Frames<'_>,
+    thread: Option<Gc<Thread>>,
+    (level, number): (i64, i64),
+) -> Option<(Name, Value)> {
+    at_levels(vm, frames, thread, |_, levels| {
+        let Level::Native(_, arguments) = levels.get(usize::try_from(level).ok()?)? else { return None };
+        let value = arguments.get(usize::try_from(number - 1).ok()?)?;
+        Some((b"(*temporary)"[..].into(), *value))
+    })
 }
 
 fn setlocal(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let (thread, rest) = thread_first(args);
     let before = args.len() - rest.len();
     // The level is looked at before the value is.
-    with_local(vm, frames, thread, (args, before), |_, _| ())?;
+    let place = place(vm, frames, thread, args, before)?;
     let value = any(vm, frames, args, before + 2)?;
-    let found = with_local(vm, frames, thread, (args, before), |local, frame| {
+    let found = with_local(vm, frames, thread, place, |local, frame| {
         let cell = if local.is_cell { cell_of(frame, local) } else { None };
         match cell {
             Some(cell) => cell.value.set(value),
@@ -118,7 +146,7 @@ fn setlocal(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
             None => drop(frame.set(local.register, value.0)),
         }
         Some((local.name.clone(), cell))
-    })?;
+    });
     let Some((name, cell)) = found.flatten() else { return Ok(Value::NIL) };
     cell.into_iter().for_each(|cell| vm.heap.again(cell.header()));
     thread.into_iter().for_each(|thread| vm.heap.again(thread.header()));
@@ -139,12 +167,13 @@ fn sethook(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
         Some(_) => {
             let mask = arguments::string(vm, frames, args, before + 1)?;
             let function = arguments::function(vm, frames, args, before)?;
-            let count = arguments::opt_integer(vm, frames, args, before + 2, 0)?.max(0);
+            let count = arguments::opt_integer(vm, frames, args, before + 2, 0)?;
             let has = |letter: u8| mask.bytes().contains(&letter);
             Some((function, Events { calls: has(b'c'), returns: has(b'r'), lines: has(b'l'), count }))
         }
     };
-    vm.hooks.set(thread, hook.filter(|(_, events)| *events != Events::default()));
+    // One that wants to see nothing is there for `gethook` all the same.
+    vm.hooks.set(thread, hook);
     Ok(vm.give(&[]))
 }
 

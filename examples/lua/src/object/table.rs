@@ -49,6 +49,15 @@ pub enum KeyError {
 }
 
 impl KeyError {
+    /// What is wrong with a key in any table.
+    pub(crate) fn of(key: Value) -> Option<KeyError> {
+        match key {
+            Value::NIL => Some(KeyError::Nil),
+            key if key.as_number().is_some_and(f64::is_nan) => Some(KeyError::Nan),
+            _ => None,
+        }
+    }
+
     /// The message.
     pub fn message(self) -> &'static str {
         match self {
@@ -257,11 +266,8 @@ impl Heap {
             self.put(table, (key, place), value);
             return Ok(());
         }
-        if key.is_nil() {
-            return Err(KeyError::Nil);
-        }
-        if key.as_number().is_some_and(f64::is_nan) {
-            return Err(KeyError::Nan);
+        if let Some(error) = KeyError::of(key) {
+            return Err(error);
         }
         if value.is_nil() {
             return Ok(());

@@ -37,8 +37,9 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// A function that no chunk has, so it has no lines.
-    pub(crate) fn builtin(code: Vec<Op>, registers: u32, parameters: u32, is_vararg: bool) -> Draft {
+    /// A function that no chunk has, so it has no lines. Its code ends in a return, up to which it has its closure, for `getinfo`.
+    pub(crate) fn builtin(mut code: Vec<Op>, registers: u32, parameters: u32, is_vararg: bool) -> Draft {
+        code.insert(code.len() - 1, Op::Keep { a: CLOSURE.into() });
         Draft {
             code,
             lines: Vec::new(),
@@ -57,6 +58,9 @@ impl Draft {
     }
 }
 
+/// The register of the function's closure.
+pub(crate) const CLOSURE: u32 = 0;
+
 /// What a bytecode calls.
 pub(crate) const CALLEE: u32 = u32::MAX - 1;
 /// What a loop calls: its functions know the name, but no error does that it is no function.
@@ -72,6 +76,8 @@ pub(crate) struct OperandName {
     /// What it is: a local variable, a field, ….
     pub(crate) kind: NameKind,
     pub(crate) name: Name,
+    /// Where the text of the function starts that is called, if it is known, as no variable can have another value.
+    pub(crate) function: Option<usize>,
 }
 
 /// A local variable, for the library `debug`.

@@ -8,7 +8,7 @@
 
 use crate::object::heap::Gc;
 use crate::object::value::Value;
-use crate::run::draft::{CALLEE, ITERATOR, NameKind};
+use crate::run::draft::{CALLEE, ITERATOR, NameKind, OperandName};
 use crate::run::vm::{Prototype, THROWN, Vm};
 use crate::syntax::chunk_id;
 use azulejo::prelude::*;
@@ -196,6 +196,18 @@ impl Vm {
     /// What a bytecode that waits calls the function that it has called; `None` if it is no call.
     pub(crate) fn callee_name(&self, frame: &Frame<'_>) -> Option<(NameKind, Rc<[u8]>)> {
         self.name_of(frame, CALLEE).or_else(|| self.name_of(frame, ITERATOR))
+    }
+
+    /// Whether it is known that a frame has called another function than the one that has been running since then.
+    pub(crate) fn has_lost_a_call(&self, caller: &Frame<'_>, callee: &Frame<'_>) -> bool {
+        let [caller_made, callee_made] = [caller, callee].map(|frame| self.prototype_of(frame));
+        let Some((Some(source), names)) = caller_made.map(|made| (&made.text, &made.names)) else {
+            return false;
+        };
+        let is_it = |name: &&OperandName| name.at == caller.bytecode() && name.operand == CALLEE;
+        let Some(called) = names.iter().find(is_it).and_then(|name| name.function) else { return false };
+        let found = callee_made.and_then(|made| made.text.as_ref());
+        !found.is_some_and(|found| Rc::ptr_eq(&found.0, &source.0) && found.1.bytes.start == called)
     }
 
     /// What the function of a frame was made from.

@@ -3,7 +3,7 @@
 use crate::object::heap::Gc;
 use crate::object::shape::{Meta, ShapeRef};
 use crate::object::string::Str;
-use crate::object::table::Table;
+use crate::object::table::{KeyError, Table};
 use crate::object::value::{ABSENT, NIL, Type, Value};
 use crate::run::cases::{
     ADDED, ADDED_OR_META, FieldCase, INHERITED, NEVER, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META,
@@ -207,6 +207,10 @@ impl Vm {
                     if method.is_nil() {
                         let set = self.heap.set(table, key, value);
                         return set.map(|()| None).or_else(|error| self.fail_in(frames, error.message()));
+                    }
+                    // A metamethod does not see a key that no table may have.
+                    if let Some(error) = KeyError::of(key) {
+                        return self.fail_in(frames, error.message());
                     }
                     method
                 }

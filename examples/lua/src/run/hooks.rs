@@ -28,8 +28,14 @@ pub(crate) struct Events {
     pub(crate) calls: bool,
     pub(crate) returns: bool,
     pub(crate) lines: bool,
-    /// After so many bytecodes; zero for never.
+    /// After so many bytecodes; never, if that is none.
     pub(crate) count: i64,
+}
+
+impl Events {
+    fn is_any(self) -> bool {
+        self.calls || self.returns || self.lines || self.count > 0
+    }
 }
 
 /// The hook of a coroutine.
@@ -62,9 +68,9 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// Whether there is one.
+    /// Whether there is one that wants to see anything.
     pub(crate) fn is_any(&self) -> bool {
-        !self.all.is_empty()
+        self.all.iter().any(|hook| hook.events.is_any())
     }
 
     /// The hook of a coroutine, or of the program.

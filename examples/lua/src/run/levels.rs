@@ -1,7 +1,7 @@
 //! The stack as the program sees it: functions of Lua and of Rust that wait for each other.
 //!
 //! In: the frames of bytecode, and the functions of Rust that run. Out: levels, the innermost first. Holds: what has ended in a tail call
-//! has left no level.
+//! has left no level, but for one that stands for all that have, if it is known which function was called first.
 //!
 //! Each function of Rust that runs has an [`Activation`] on the machine's stack. It has the frames that wait for it, and so
 //! its place among them. Nobody looks at activations but errors and the library `debug`.
@@ -119,10 +119,12 @@ impl Vm {
 pub(crate) enum Level<'a> {
     /// A function of bytecode.
     Frame(Frame<'a>),
-    /// A function of Rust.
-    Native(Gc<Native>),
-    /// What has called the first function of the program.
-    Outside,
+    /// A function of Rust, and its arguments.
+    Native(Gc<Native>, &'a [Value]),
+    /// Functions that have ended in tail calls.
+    TailCall,
+    /// What has called the first function of the program: [`Vm::outside`].
+    Outside(Value),
 }
 
 impl<'a> Level<'a> {
@@ -130,8 +132,9 @@ impl<'a> Level<'a> {
     pub(crate) fn function(&self) -> Option<Value> {
         match self {
             Level::Frame(frame) => frame.get(0).map(Value),
-            Level::Native(native) => Some(Value::object(FUNCTION, *native)),
-            Level::Outside => None,
+            Level::Native(native, _) => Some(Value::object(FUNCTION, *native)),
+            Level::TailCall => None,
+            Level::Outside(function) => Some(*function),
         }
     }
 
@@ -157,19 +160,32 @@ impl Vm {
         let mut natives = self
             .activations()
             .take_while(|activation| !std::ptr::eq(*activation, outer))
-            .map(|activation| (activation.frames().iter().count() - outer_frames, activation.native))
+            .map(|activation| {
+                let depth = activation.frames().iter().count() - outer_frames;
+                // SAFETY: a function that runs has its arguments, and runs as long as the frames that wait for it are looked at.
+                (depth, Level::Native(activation.native, unsafe { &*activation.arguments }))
+            })
             .peekable();
         let mut left = frames.len();
+        let mut callee = None;
         for frame in frames {
             while let Some((_, native)) = natives.next_if(|(depth, _)| *depth >= left) {
-                levels.push(Level::Native(native));
+                levels.push(native);
+                callee = None;
             }
-            levels.push(Level::Frame(frame));
+            self.push_frame(&mut levels, callee.replace(frame), frame);
             left -= 1;
         }
-        levels.extend(natives.map(|(_, native)| Level::Native(native)));
-        levels.extend(thread.is_none().then_some(Level::Outside));
+        levels.extend(natives.map(|(_, native)| native));
+        levels.extend(thread.is_none().then_some(Level::Outside(self.outside)));
         levels
+    }
+
+    /// Adds the level of a frame, behind that of one that it has called.
+    fn push_frame<'a>(&self, levels: &mut Vec<Level<'a>>, callee: Option<Frame<'a>>, frame: Frame<'a>) {
+        let has_lost = callee.is_some_and(|callee| self.has_lost_a_call(&frame, &callee));
+        levels.extend(has_lost.then_some(Level::TailCall));
+        levels.push(Level::Frame(frame));
     }
 
     /// The levels of a coroutine, which may be the one that runs.
@@ -184,7 +200,8 @@ impl Vm {
         }
         let Some(mut stack) = thread.stack.take() else { return look(self, &[]) };
         let frames = stack.frames();
-        let levels: Vec<Level<'_>> = frames.iter().map(Level::Frame).collect();
+        let (mut levels, mut callee) = (Vec::new(), None);
+        frames.iter().for_each(|frame| self.push_frame(&mut levels, callee.replace(frame), frame));
         let seen = look(self, &levels);
         thread.stack.set(Some(stack));
         seen
@@ -242,6 +259,9 @@ impl Vm {
     }
 
     fn trace_line(&self, level: &Level<'_>, caller: Option<&Level<'_>>) -> Vec<u8> {
+        if let Level::TailCall = level {
+            return b"\n\t(tail call): ?".to_vec();
+        }
         let prototype = self.prototype_at(level);
         let mut text = b"\n\t".to_vec();
         match (prototype, level.frame()) {

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 pub(crate) struct Roots<'a> {
     frames: &'a Frames<'a>,
     values: [&'a [Value]; 2],
-    single: [Value; 4],
+    single: [Value; 6],
     handlers: &'a [Option<Value>],
     handles: &'a RefCell<Handles>,
     hooks: &'a Hooks,
@@ -34,7 +34,7 @@ impl<'a> Roots<'a> {
         let roots = Roots {
             frames,
             values: [vm.results.behind(), &vm.roots],
-            single: [vm.error, vm.next, vm.each_pair, vm.each_index],
+            single: [vm.error, vm.next, vm.each_pair, vm.each_index, vm.outside, vm.notes],
             handlers: &vm.handlers,
             handles: &vm.handles,
             hooks: &vm.hooks,

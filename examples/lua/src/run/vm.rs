@@ -64,6 +64,9 @@ pub struct Vm {
     pub(crate) stopped_at: Vec<BacktraceFrame>,
     /// Whether a call that is protected has failed, and has not ended.
     pub(crate) has_caught: bool,
+    /// Where the error was raised that goes to code of Rust, and what notes that; nil as long as nobody has called Lua code from there.
+    pub(crate) failed_at: Option<Rc<str>>,
+    pub(crate) notes: Value,
     /// What handles the errors of each call that is protected, the innermost last.
     pub(crate) handlers: Vec<Option<Value>>,
     /// Where those of the coroutine that runs begin; zero outside of all coroutines, and there only.
@@ -83,6 +86,8 @@ pub struct Vm {
     pub(crate) next: Value,
     pub(crate) each_pair: Value,
     pub(crate) each_index: Value,
+    /// What `debug` says has called the first function; nil without that library.
+    pub(crate) outside: Value,
     pub(crate) hooks: Hooks,
     /// What `debug.getregistry` gives.
     pub(crate) registry: Option<Gc<Table>>,
@@ -230,6 +235,8 @@ impl Vm {
             ending: Ending::Interrupted,
             stopped_at: Vec::new(),
             has_caught: false,
+            failed_at: None,
+            notes: Value::NIL,
             handlers: Vec::new(),
             own_handlers: 0,
             threads: Vec::new(),
@@ -243,6 +250,7 @@ impl Vm {
             each_index: Value::ABSENT,
             package: None,
             registry: None,
+            outside: Value::NIL,
             hooks: Hooks::default(),
             out: Box::new(library.files.stdout.writer()),
             globals,
@@ -450,7 +458,8 @@ impl Vm {
         });
     }
 
-    /// Lets the collector do a step, which is due; runs finalizers. Fails if more is alive than may be.
+    /// Lets the collector do a step, which is due; runs finalizers. Fails if more is alive than may be, or if a finalizer does: what allocates fails
+    /// then, as in C's Lua.
     pub(crate) fn collect_due(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
         self.collect(frames, false);
         if self.heap.is_too_large() {
@@ -459,7 +468,7 @@ impl Vm {
                 return self.fail_plainly(frames, NO_MEMORY);
             }
         }
-        self.finalize_quietly(frames)
+        self.finalize_between(frames)
     }
 
     /// A string of bytes that the program has made, which may be too many.
@@ -516,8 +525,15 @@ impl Vm {
     /// Ends the program: runs all finalizers, and writes what was printed.
     pub(crate) fn close(&mut self) {
         self.heap.finalize_all();
-        // What stops a finalizer stops the program, which is over; the error of one is not the others'.
-        while self.finalize_quietly(&Frames::none()).is_ok() && self.heap.has_unfinalized() {}
+        let frames = Frames::none();
+        self.handlers.push(None);
+        while self.heap.has_unfinalized() || self.heap.has_lost_values() {
+            // What stops a finalizer stops the program, which is over; the error of one is not the others'.
+            if self.finalize(&frames) == Err(Thrown::Ended) {
+                break;
+            }
+        }
+        self.handlers.pop();
         self.show_output();
     }
 
@@ -526,20 +542,18 @@ impl Vm {
         let _ = self.out.flush();
     }
 
-    /// Runs finalizers at a time that the program does not know of. Their errors have nowhere to go, but it may be stopped meanwhile.
-    pub(crate) fn finalize_quietly(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
-        let mut result = Ok(());
-        if self.heap.has_unfinalized() || self.heap.has_lost_values() {
-            let results = self.results.save();
-            let kept = self.roots.len();
-            self.roots.extend_from_slice(results.behind());
-            self.handlers.push(None);
-            result = self.finalize(frames);
-            self.handlers.pop();
-            self.roots.truncate(kept);
-            self.results.restore(&results);
+    /// Runs finalizers at a time that the program does not know of: it may be about to take results.
+    fn finalize_between(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
+        if !self.heap.has_unfinalized() && !self.heap.has_lost_values() {
+            return Ok(());
         }
-        result.or_else(|thrown| if thrown == Thrown::Ended { Err(thrown) } else { Ok(()) })
+        let results = self.results.save();
+        let kept = self.roots.len();
+        self.roots.extend_from_slice(results.behind());
+        let result = self.finalize(frames);
+        self.roots.truncate(kept);
+        self.results.restore(&results);
+        result
     }
 }
 

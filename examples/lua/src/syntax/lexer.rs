@@ -5,6 +5,7 @@
 
 use super::ast::{Line, Name};
 use super::error::SyntaxError;
+use super::text::Text;
 use crate::number;
 
 macro_rules! tokens {
@@ -106,7 +107,7 @@ pub(super) enum Token {
 /// The state of reading a chunk.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
-    source: &'a [u8],
+    source: Text<'a>,
     /// Where the next byte is.
     at: usize,
     /// Where the last token starts.
@@ -116,7 +117,7 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     /// Starts before the first token, which is on this line or behind it.
-    pub(super) fn new(source: &'a [u8], line: Line) -> Lexer<'a> {
+    pub(super) fn new(source: Text<'a>, line: Line) -> Lexer<'a> {
         Lexer { source, at: 0, start: 0, line }
     }
 
@@ -130,8 +131,29 @@ impl<'a> Lexer<'a> {
         (self.start, self.at)
     }
 
-    fn peek(&self) -> Option<u8> {
-        self.source.get(self.at).copied()
+    /// The text of what stands there.
+    pub(super) fn text(&self, (start, end): (usize, usize)) -> &[u8] {
+        &self.source.bytes()[start..end]
+    }
+
+    /// All of the source that was read.
+    pub(super) fn into_source(self) -> Vec<u8> {
+        self.source.into_bytes()
+    }
+
+    #[inline]
+    fn peek(&mut self) -> Option<u8> {
+        self.source.get(self.at)
+    }
+
+    /// How often a byte stands behind the next one.
+    fn count_behind(&mut self, byte: u8) -> usize {
+        let start = self.at + 1;
+        let mut end = start;
+        while self.source.get(end) == Some(byte) {
+            end += 1;
+        }
+        end - start
     }
 
     /// Skips a byte if it is the next one.
@@ -153,12 +175,12 @@ impl<'a> Lexer<'a> {
 
     /// An error at the token that is being read, of which so much is named.
     fn wrong<T>(&self, message: &str) -> Result<T, SyntaxError> {
-        Err(SyntaxError::near(message, self.line, &self.source[self.start..self.at]))
+        Err(SyntaxError::near(message, self.line, self.text(self.span())))
     }
 
     /// An error in a string, of which what was read so far is named, with its escapes replaced.
     fn wrong_string<T>(&self, message: &str, text: &[u8]) -> Result<T, SyntaxError> {
-        let near = [&self.source[self.start..self.start + 1], text].concat();
+        let near = [self.text((self.start, self.start + 1)), text].concat();
         Err(SyntaxError::near(message, self.line, &near))
     }
 
@@ -166,15 +188,21 @@ impl<'a> Lexer<'a> {
         Err(SyntaxError::near(message, self.line, b"<eof>"))
     }
 
-    /// Reads the next token.
+    /// Reads the next token, and looks at the byte behind it, as C's Lua does.
     pub(super) fn token(&mut self) -> Result<Token, SyntaxError> {
+        let token = self.next_token()?;
+        self.peek();
+        Ok(token)
+    }
+
+    fn next_token(&mut self) -> Result<Token, SyntaxError> {
         loop {
             self.start = self.at;
             let Some(first) = self.peek() else { return Ok(Token::End) };
             match first {
                 b'\n' | b'\r' => self.end_line(),
                 b' ' | b'\t' | b'\x0b' | b'\x0c' => self.at += 1,
-                b'-' if self.source[self.at..].starts_with(b"--") => self.comment()?,
+                b'-' if self.source.get(self.at + 1) == Some(b'-') => self.comment()?,
                 b'"' | b'\'' => return self.string(first),
                 b'[' => {
                     if let Some(level) = self.long_bracket()? {
@@ -184,7 +212,9 @@ impl<'a> Lexer<'a> {
                     return Ok(Token::Sign(Sign::OpenBracket));
                 }
                 b'0'..=b'9' => return self.number(),
-                b'.' if self.source.get(self.at + 1).is_some_and(u8::is_ascii_digit) => return self.number(),
+                b'.' if self.source.get(self.at + 1).is_some_and(|byte| byte.is_ascii_digit()) => {
+                    return self.number();
+                }
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' => return Ok(self.name()),
                 _ => return Ok(self.sign(first)),
             }
@@ -230,7 +260,7 @@ impl<'a> Lexer<'a> {
         while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             self.at += 1;
         }
-        let text = &self.source[self.start..self.at];
+        let text = self.text(self.span());
         Sign::word(text).map_or_else(|| Token::Name(text.into()), Token::Sign)
     }
 
@@ -247,7 +277,7 @@ impl<'a> Lexer<'a> {
         while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             self.at += 1;
         }
-        match number::parse(&self.source[self.start..self.at]) {
+        match number::parse(self.text(self.span())) {
             Some(value) => Ok(Token::Number(value)),
             None => self.wrong("malformed number"),
         }
@@ -271,8 +301,8 @@ impl<'a> Lexer<'a> {
 
     /// Skips `[`, some `=`, and `[`, and returns how many `=` there are; skips nothing if there is but one `[`.
     fn long_bracket(&mut self) -> Result<Option<usize>, SyntaxError> {
-        let level = self.source[self.at + 1..].iter().take_while(|byte| **byte == b'=').count();
-        if self.source.get(self.at + 1 + level) == Some(&b'[') {
+        let level = self.count_behind(b'=');
+        if self.source.get(self.at + 1 + level) == Some(b'[') {
             self.at += level + 2;
             return Ok(Some(level));
         }
@@ -297,9 +327,8 @@ impl<'a> Lexer<'a> {
                     self.end_line();
                 }
                 Some(b']') => {
-                    let rest = &self.source[self.at + 1..];
-                    let found = rest.iter().take_while(|byte| **byte == b'=').count();
-                    if found == level && rest.get(level) == Some(&b']') {
+                    let found = self.count_behind(b'=');
+                    if found == level && self.source.get(self.at + 1 + level) == Some(b']') {
                         self.at += level + 2;
                         return Ok(text);
                     }

@@ -9,6 +9,8 @@ mod expressions;
 mod lexer;
 mod parser;
 mod scope;
+mod text;
 
 pub use error::{SyntaxError, chunk_id};
-pub use parser::{parse, parse_function};
+pub use parser::{parse, parse_function, parse_pieces};
+pub use text::Pieces;

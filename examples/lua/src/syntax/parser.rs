@@ -10,6 +10,8 @@ use super::ast::{
 use super::error::SyntaxError;
 use super::lexer::{Lexer, Sign, Token};
 use super::scope::Scopes;
+use super::text::{Pieces, Text};
+use crate::depth::StackEnd;
 
 /// What parsing gives.
 pub(super) type Parsed<T> = Result<T, SyntaxError>;
@@ -27,7 +29,28 @@ const MAX_LEVELS: u32 = 198;
 /// # Ok::<(), azulejo_lua::syntax::SyntaxError>(())
 /// ```
 pub fn parse(source: &[u8]) -> Result<Function, SyntaxError> {
-    let mut parser = Parser::new(source, 1);
+    parse_text(Text::new(source, None)).map(|(chunk, _)| chunk)
+}
+
+/// Parses a chunk of which the start is there, and the rest comes in pieces, as far as it is needed to find the first error. Returns the whole
+/// text, too.
+///
+/// ```
+/// let mut pieces = ["local a", " = 1; return", " a"].into_iter();
+/// let mut more = |text: &mut Vec<u8>| pieces.next().map(|piece| text.extend_from_slice(piece.as_bytes())).is_some();
+/// let (chunk, source) = azulejo_lua::syntax::parse_pieces(b"", &mut more)?;
+/// assert_eq!((chunk.locals.len(), &source[..]), (1, &b"local a = 1; return a"[..]));
+///
+/// let mut without_end = |text: &mut Vec<u8>| { text.extend_from_slice(b"x y "); true };
+/// assert!(azulejo_lua::syntax::parse_pieces(b"", &mut without_end).is_err());
+/// # Ok::<(), azulejo_lua::syntax::SyntaxError>(())
+/// ```
+pub fn parse_pieces(start: &[u8], more: Pieces<'_>) -> Result<(Function, Vec<u8>), SyntaxError> {
+    parse_text(Text::new(start, Some(more)))
+}
+
+fn parse_text(text: Text<'_>) -> Result<(Function, Vec<u8>), SyntaxError> {
+    let mut parser = Parser::new(text, 1);
     parser.scopes.open_function(0);
     parser.scopes.set_vararg();
     parser.next()?;
@@ -36,7 +59,9 @@ pub fn parse(source: &[u8]) -> Result<Function, SyntaxError> {
         return parser.expected("<eof>");
     }
     let finished = parser.scopes.close_function();
-    Ok(Function {
+    let last_line = parser.last_line;
+    let source = parser.lexer.into_source();
+    let chunk = Function {
         locals: finished.locals,
         parameters: 0,
         is_vararg: true,
@@ -45,9 +70,10 @@ pub fn parse(source: &[u8]) -> Result<Function, SyntaxError> {
         upvalues: finished.upvalues,
         body,
         line: 0,
-        last_line: parser.last_line,
+        last_line,
         text: FunctionText { bytes: 0..source.len(), line: 1, is_method: false },
-    })
+    };
+    Ok((chunk, source))
 }
 
 /// Parses a function by itself: the source is what its [`FunctionText`] says. These are the names of its upvalues, and the line of the
@@ -58,7 +84,7 @@ pub fn parse_function(
     upvalues: &[Name],
     line: Line,
 ) -> Result<Option<(Function, Vec<bool>)>, SyntaxError> {
-    let mut parser = Parser::new(source, text.line);
+    let mut parser = Parser::new(Text::new(source, None), text.line);
     parser.scopes.open_function(0);
     let outer: Vec<LocalId> = upvalues.iter().map(|name| parser.scopes.make_local(name.clone())).collect();
     parser.scopes.activate(&outer, text.line)?;
@@ -78,7 +104,6 @@ type Spanned = (Token, (usize, usize));
 
 /// The state of parsing a chunk.
 pub(super) struct Parser<'a> {
-    source: &'a [u8],
     lexer: Lexer<'a>,
     /// The next token, and where it stands.
     pub(super) token: Token,
@@ -89,13 +114,14 @@ pub(super) struct Parser<'a> {
     pub(super) last_line: Line,
     ahead: Option<Spanned>,
     levels: u32,
+    /// Each level takes some of it.
+    stack: StackEnd,
     pub(super) scopes: Scopes,
 }
 
 impl<'a> Parser<'a> {
-    fn new(source: &'a [u8], line: Line) -> Parser<'a> {
+    fn new(source: Text<'a>, line: Line) -> Parser<'a> {
         Parser {
-            source,
             lexer: Lexer::new(source, line),
             token: Token::End,
             span: (0, 0),
@@ -103,6 +129,7 @@ impl<'a> Parser<'a> {
             last_line: line,
             ahead: None,
             levels: 0,
+            stack: StackEnd::find(),
             scopes: Scopes::default(),
         }
     }
@@ -141,7 +168,7 @@ impl Parser<'_> {
 
     /// An error at the next token.
     pub(super) fn wrong<T>(&self, message: &str) -> Parsed<T> {
-        let source = &self.source[self.span.0..self.span.1];
+        let source = self.lexer.text(self.span);
         let text = match &self.token {
             // C's Lua takes this token for none.
             Token::Other(0) => return Err(SyntaxError::of_whole(message.to_string(), self.line)),
@@ -205,7 +232,7 @@ impl Parser<'_> {
     /// Parses something one level deeper.
     pub(super) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.levels += 1;
-        if self.levels > MAX_LEVELS {
+        if self.levels > MAX_LEVELS || self.stack.is_near() {
             return Err(SyntaxError::of_whole("chunk has too many syntax levels".into(), self.line));
         }
         let parsed = parse(self);
@@ -454,8 +481,9 @@ impl Parser<'_> {
                 break;
             }
             targets.push(self.suffixed()?);
+            // As C's Lua does, which counts those before this one.
             let limit = MAX_LEVELS - self.levels;
-            if targets.len() as u32 > limit {
+            if targets.len() as u32 - 1 > limit {
                 return Err(self.scopes.limit(limit as usize, "variables in assignment", self.line));
             }
         }

@@ -1,0 +1,13 @@
+pcall(function() for l=1,5 do local i=debug.getinfo(l,"fn") if i then print(l, i.func==pcall, i.func==nil,i.name) end end end)
+table.sort({3,2,1}, function(a,b) print(debug.getinfo(2,"f").func == table.sort, debug.getinfo(2,"f").func==nil) return a<b end)
+print(debug.getinfo(0,"f").func==debug.getinfo)
+print(type(debug.getinfo(2, "f").func))
+xpcall(function() print(debug.getinfo(2,"f").func==xpcall, debug.getinfo(2).func ~= nil) error"x" end, function() for l=1,5 do local i=debug.getinfo(l,"fn") if i then print(l, i.func==error,i.func==xpcall, i.func==nil,i.name) end end end)
+for _, f in ipairs{"foreach","foreachi"} do table[f]({1,a=2}, function() print(f, debug.getinfo(2,"f").func==table[f]) end) end
+string.gsub("a","a",function() print("gsub",debug.getinfo(2,"f").func==string.gsub) end)
+local t=setmetatable({},{__tostring=function() print("tostring", debug.getinfo(2,"f").func==tostring) return "x" end})
+tostring(t)
+local co = coroutine.wrap(function() print(debug.getinfo(2,"f")) end) co()
+co = coroutine.create(function() coroutine.yield() end) coroutine.resume(co)
+print(debug.getinfo(co,0,"f").func==coroutine.yield)
+pcall(pcall, function() for l=1,5 do local i=debug.getinfo(l,"fS") if i then print(l, i.func==pcall, i.func==nil,i.what) end end end)
