@@ -26,9 +26,11 @@ fn opcode(written: &str) -> (Opcode, bool) {
         fields.takes_punct(':');
         let kind = fields.next().and_then(|kind| OperandKind::from_name(&kind.to_string()));
         let argument = fields.takes_punct('<').then(|| fields.next()).flatten();
+        // Here a site may be `Site<4>`, without the struct of its cases.
+        let is_case = argument.is_some() && fields.takes_punct(',');
+        let argument = if is_case { fields.next() } else { argument };
         fields.takes_punct('>');
         fields.takes_punct(',');
-        // A site is written `Site<4>` here.
         let argument = argument.map(|argument| argument.to_string());
         let scalar = argument.as_deref().and_then(Scalar::from_name);
         let capacity = argument.and_then(|argument| argument.parse().ok()).unwrap_or(0);
@@ -40,7 +42,8 @@ fn opcode(written: &str) -> (Opcode, bool) {
 }
 
 /// The structs whose fields are known.
-const STRUCTS: &str = "struct { Field } { shape: u32, offset: i16, scale: f64, name: \"String\", }";
+const STRUCTS: &str = "struct { Field } { shape: u32, offset: i16, scale: f64, name: \"String\", } \
+    struct { Callee } { key: u32, code: ptr, }";
 
 /// An opcode with a site.
 const GET: &str = "Get { dst: Out<u64>, t: In<u64>, shape: In<u32>, cache: Site<3> }";
