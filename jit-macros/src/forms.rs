@@ -20,14 +20,13 @@ pub(crate) const TYPE: &str = "InOrImm";
 
 /// Expands the attribute. All errors in the enum are reported together.
 pub(crate) fn forms(arguments: TokenStream, input: TokenStream) -> TokenStream {
-    let is_enum = syn::parse2::<Item>(input.clone()).is_ok_and(|item| matches!(item, Item::Enum(_)));
     match syn::parse2(input) {
-        Ok(item) => expand(&arguments, item),
-        Err(error) if is_enum => error.into_compile_error(),
-        Err(error) => {
+        Ok(Item::Enum(item)) => expand(&arguments, item),
+        Ok(other) => {
             let usage = "`#[forms]` stands above `#[derive(Bytecode)]` of an enum, a variant for each opcode";
-            Error::new(error.span(), usage).into_compile_error()
+            Error::new(other.span(), usage).into_compile_error()
         }
+        Err(error) => error.into_compile_error(),
     }
 }
 

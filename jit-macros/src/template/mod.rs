@@ -263,7 +263,6 @@ impl Rows<'_> {
         };
         let members = &members[number];
         let opcode = Opcode { place: row.name.place, ..opcodes[number].clone() };
-        // The errors of a row that did not parse were reported already.
         let in_form = |error: Error| match form_of {
             None => error,
             Some(of) => {
@@ -273,6 +272,7 @@ impl Rows<'_> {
                 Error::new(error.place, message)
             }
         };
+        // The errors of a row that did not parse were reported already.
         let Some(compiled) = compile(row, &opcode, opcodes, vocab, source, set).map_err(in_form)? else {
             return Ok(placeholder(row, description, kept));
         };
