@@ -42,7 +42,7 @@ use crate::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{Constants, KnownCase, Linkage, StencilRequest};
+use azulejo_core::pass::build::{Constants, KnownCase, KnownCases, Linkage, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::{OpInfo, Vocabulary};
@@ -302,16 +302,24 @@ impl<M: Backend> Baseline<M> {
         self.fixed(machinery, LEAVE)?;
         let stock = Self::stock(&self.shelf);
         let (is_wanted, is_lean) = (stock.wants(missing), stock.opcodes.is_lean(missing.opcode));
-        let case = stock.opcodes.known_case(missing.opcode);
-        let case = case.map(|KnownCase { first, sort }| (first.clone(), sort));
-        let template = match &case {
-            Some(_) => of.template.known,
-            None => Some(of.template.compact()),
+        // Making a stencil may add to the stock.
+        let first = match stock.opcodes.known_cases(missing.opcode) {
+            KnownCases::First(KnownCase { first, .. }) => Some(first.clone()),
+            _ => None,
+        };
+        let cases = match (stock.opcodes.known_cases(missing.opcode), &first) {
+            (KnownCases::First(KnownCase { sort, .. }), Some(first)) => KnownCases::First(KnownCase { first, sort }),
+            (KnownCases::None(operand), _) => KnownCases::None(operand),
+            _ => KnownCases::Nothing,
+        };
+        let template = match cases {
+            KnownCases::First(_) => of.template.known,
+            _ => Some(of.template.compact()),
         };
         let mut made = None;
         if let Some(template) = template.filter(|_| is_wanted) {
             let mut request = self.request(missing, of, template, machinery);
-            request.case = case.as_ref().map(|(first, sort)| KnownCase { first, sort: *sort });
+            request.cases = cases;
             request.is_lean = is_lean;
             made = match self.make_stencil(&request, machinery) {
                 Err(Error::Internal("stencil")) => None,
@@ -365,7 +373,7 @@ impl<M: Backend> Baseline<M> {
             is_cached_as_float: false,
             omits_store: false,
             keeps_unit: machinery.keeps_unit,
-            case: None,
+            cases: KnownCases::Nothing,
             is_lean: false,
             pinned: &[],
             constants: Constants::Long,

@@ -6,10 +6,12 @@
 //! - One that *knows a case* has little more than the code for the first case of the site, of one [`Sort`].
 //! - A *lean* one has no slow path. So where the bytecode's slow path has never run, and its site has one case at most, almost nothing of
 //!   the template is left.
+//! - One that *knows that there is no case* goes on where none fits, and leaves the function in front of the slow path if there is one by
+//!   then. A lean one for a bytecode that has not run often does nothing but leave.
 //!
-//! For all else, control goes to what stands behind the hot parts, and starts the bytecode over: from a lean stencil to the one that
-//! leaves the function, and from any other to the *general* stencil of the same variant, which does all that the template says. So that and
-//! the one that knows a case read and hand on the same cached values. A lean stencil hands on what it likes.
+//! For all else, control goes to what stands behind the hot parts, and starts the bytecode over: from a lean stencil and one without cases
+//! to the one that leaves the function, and from any other to the *general* stencil of the same variant, which does all that the template
+//! says. So that and the one that knows a case read and hand on the same cached values. Stencils that leave hand on what they like.
 
 use super::fixed::LEAVE;
 use super::opcodes::{Detail, Opcodes};
@@ -21,7 +23,7 @@ use crate::stencil::{LeadsTo, Stencil};
 use azulejo_core::ir::sites::Sites as SiteCases;
 use azulejo_core::ir::slow_paths::SlowPaths;
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{CaseField, FirstCase, KnownCase, MARKS, Sort};
+use azulejo_core::pass::build::{CaseField, FirstCase, KnownCase, KnownCases, MARKS, Sort};
 use azulejo_core::verify::Function;
 
 /// The most narrowings of one opcode. A bytecode that needs yet another has a general stencil.
@@ -30,10 +32,27 @@ const MOST: usize = 16;
 /// What the stencils of a narrowed opcode know, and lack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Narrowing {
-    /// The sort of the site's first case.
-    pub(super) sort: Option<Sort>,
-    /// Whether they lack the slow path, and all other cases.
+    pub(super) cases: Cases,
+    /// Whether they lack the slow path, and all cases that they do not know.
     pub(super) is_lean: bool,
+}
+
+impl Narrowing {
+    /// Whether the stencils leave the function for what they lack. All others go on in general ones.
+    fn leaves(&self) -> bool {
+        self.is_lean || self.cases == Cases::None
+    }
+}
+
+/// What the stencils of a narrowed opcode know of the cases of its site.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cases {
+    /// Nothing, or there is no site.
+    InMemory,
+    /// There is none.
+    None,
+    /// The sort of the first.
+    First(Sort),
 }
 
 /// What a function's bytecodes have been through.
@@ -114,7 +133,7 @@ impl Opcodes {
             has_slow_path: false,
             narrowed: Vec::new(),
             narrowing_of: Some((opcode, narrowing)),
-            carry: if narrowing.is_lean { None } else { detail.carry },
+            carry: if narrowing.leaves() { None } else { detail.carry },
             ..detail.clone()
         };
         self.plans.push(OpcodePlan::new(&new));
@@ -131,11 +150,21 @@ impl Opcodes {
         self.details[opcode].narrowing_of.is_some_and(|(_, narrowing)| narrowing.is_lean)
     }
 
-    /// The case that stencils of an opcode know.
-    pub(super) fn known_case(&self, opcode: usize) -> Option<KnownCase<'_>> {
-        let (of, Narrowing { sort, .. }) = self.details[opcode].narrowing_of?;
-        let sorts = self.details[of].sorts.as_ref()?;
-        Some(KnownCase { first: &sorts.first, sort: sort? })
+    /// Whether the stencils of an opcode leave the function for what they lack.
+    fn leaves(&self, opcode: usize) -> bool {
+        self.details[opcode].narrowing_of.is_some_and(|(_, narrowing)| narrowing.leaves())
+    }
+
+    /// What the stencils of an opcode know of the cases of its site.
+    pub(super) fn known_cases(&self, opcode: usize) -> KnownCases<'_> {
+        let Some((of, Narrowing { cases, .. })) = self.details[opcode].narrowing_of else {
+            return KnownCases::Nothing;
+        };
+        match (cases, &self.details[of].sorts) {
+            (Cases::InMemory, _) | (_, None) => KnownCases::Nothing,
+            (Cases::None, Some(sorts)) => KnownCases::None(sorts.first.operand),
+            (Cases::First(sort), Some(Sorts { first, .. })) => KnownCases::First(KnownCase { first, sort }),
+        }
     }
 
     /// The opcode that the bytecode at `at` is planned as, by the cases of its site, and by whether its slow path has run.
@@ -159,8 +188,16 @@ impl Opcodes {
         let is_lean = detail.has_slow_path
             && count <= 1
             && learned.slow_paths.is_some_and(|slow_paths| slow_paths.may_be_left_out(at as u32));
-        let narrowing = Narrowing { sort, is_lean };
-        if sort.is_none() && !is_lean {
+        // Where nothing may be left out, the site is read.
+        let may_leave = learned.sites.is_some() && learned.slow_paths.is_some();
+        let learns_slowly = || detail.sorts.as_ref().is_some_and(|sorts| sorts.first.learns_slowly);
+        let cases = match sort {
+            Some(sort) => Cases::First(sort),
+            None if count == 0 && may_leave && learns_slowly() => Cases::None,
+            None => Cases::InMemory,
+        };
+        let narrowing = Narrowing { cases, is_lean };
+        if cases == Cases::InMemory && !is_lean {
             return PlannedAs::Opcode(opcode);
         }
         match detail.narrowed.iter().find(|(known, _)| *known == narrowing) {
@@ -183,9 +220,10 @@ impl Opcodes {
 
     /// The stencil that has to be made before a missing one: one that is not lean leads to a general one.
     pub(super) fn first(&self, missing: Missing, packed: &Packed) -> Missing {
-        let Some((of, Narrowing { is_lean: false, .. })) = self.details[missing.opcode].narrowing_of else {
+        let Some((of, narrowing)) = self.details[missing.opcode].narrowing_of else { return missing };
+        if narrowing.leaves() {
             return missing;
-        };
+        }
         let general = Missing { opcode: of, ..missing };
         match missing.no_store_of {
             None if !self.has(general) => general,
@@ -207,16 +245,16 @@ impl Packed {
 impl Stock {
     /// Whether there is a use for a missing stencil of a narrowed opcode.
     pub(super) fn wants(&self, missing: Missing) -> bool {
-        let is_lean = self.opcodes.is_lean(missing.opcode);
+        let leaves = self.opcodes.leaves(missing.opcode);
         missing
             .no_store_of
-            .is_none_or(|of| is_lean || self.packed.no_store_of_general(of) != PackedStencil::NONE)
+            .is_none_or(|of| leaves || self.packed.no_store_of_general(of) != PackedStencil::NONE)
     }
 
     /// Whether a stencil of a narrowed opcode can take the general one's place.
     pub(super) fn fits(&self, missing: Missing, stencil: &Stencil) -> bool {
         let of = self.opcodes.written(missing.opcode);
-        match self.opcodes.is_lean(missing.opcode) {
+        match self.opcodes.leaves(missing.opcode) {
             // Otherwise it leaves nothing out, because something was written before.
             true => stencil.distances.iter().any(|distance| distance.to == LeadsTo::General),
             false => stencil.facts.cached == self.opcodes.details[of].carry && self.wants(missing),
@@ -230,12 +268,12 @@ impl Stock {
             return;
         }
         let Missing { opcode, variant, no_store_of } = missing;
-        let (of, is_lean) = (self.opcodes.written(opcode), self.opcodes.is_lean(opcode));
+        let (of, leaves) = (self.opcodes.written(opcode), self.opcodes.leaves(opcode));
         let number = stencil.filter(|stencil| self.fits(missing, stencil)).map(|stencil| {
             let operands = self.opcodes.details[of].operands.clone();
             let number = self.add(stencil, &operands, TableId::NONE);
             let general = match no_store_of {
-                _ if is_lean => self.packed.fixed[LEAVE],
+                _ if leaves => self.packed.fixed[LEAVE],
                 None => self.opcodes.plans[of].variants[variant].stencil,
                 Some(of) => self.packed.no_store_of_general(of),
             };
@@ -251,7 +289,7 @@ impl Stock {
             None => self.opcodes.borrow(missing, general),
             Some((number, stencil)) => self.opcodes.set(missing, stencil, number, &self.packed),
         }
-        if !is_lean {
+        if !leaves {
             let choice = &mut self.opcodes.plans[opcode].variants[variant];
             choice.has |= general.has.difference(Has::TAKES_CACHED);
             choice.has &= general.has.union(Has::TAKES_CACHED.complement());

@@ -4,8 +4,10 @@
 //! constants: these say of which *sort* the case is, and there is a stencil for each sort. The others are holes.
 //!
 //! Such a stencil looks at the case that it knows, and leaves all others to code that looks at those in memory. So what it knows need not be
-//! what is in memory by now; it must only be true.
+//! what is in memory by now; it must only be true. A stencil that knows that there is no case goes on where none fits, which gives the same
+//! for any value.
 
+use crate::ir::sites::COUNT_OFFSET;
 use crate::ir::template::{Ref, Step, StepImm, Template};
 use crate::vocab::{Op, Type};
 
@@ -26,6 +28,8 @@ pub struct CaseField {
 pub struct FirstCase {
     /// The operand that is the site.
     pub operand: u8,
+    /// Whether the site gets cases on the slow path only.
+    pub learns_slowly: bool,
     /// The fields that say of which sort it is.
     pub marks: Vec<CaseField>,
     /// The other fields.
@@ -34,6 +38,18 @@ pub struct FirstCase {
 
 /// The sort of a case: what is in the fields that say so.
 pub type Sort = [u64; MARKS];
+
+/// What a stencil knows of the cases of a site.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum KnownCases<'a> {
+    /// It looks at those in memory.
+    #[default]
+    Nothing,
+    /// The site of this operand has no case.
+    None(u8),
+    /// The site has a first case.
+    First(KnownCase<'a>),
+}
 
 /// A case of which the sort is known.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +67,10 @@ impl FirstCase {
         let (mut all, mut marks) = (Vec::new(), Vec::new());
         let (mut reads, mut constants) = (Vec::new(), Vec::new());
         let mut value = 0;
+        let learns = |step: &Step| match *step {
+            Step::SiteValue { operand, learns_slowly, .. } => Some((operand, learns_slowly)),
+            _ => None,
+        };
         for step in template.known?.steps {
             match *step {
                 Step::KnownCase { operand, offset, ty } => {
@@ -80,14 +100,28 @@ impl FirstCase {
             value += step.n_values() as Ref;
         }
         all.retain(|field| !marks.contains(field));
-        Some(FirstCase { operand: first?, marks, others: all })
+        let operand = first?;
+        let mut told = template.steps.iter().filter_map(learns).filter(|(of, _)| *of == operand);
+        let learns_slowly = told.next().is_some_and(|(_, learns_slowly)| learns_slowly);
+        Some(FirstCase { operand, learns_slowly, marks, others: all })
     }
 }
 
-impl KnownCase<'_> {
-    /// The value of a field, if that is a part of the sort.
+impl KnownCases<'_> {
+    /// The value of a field, if that is a part of the sort of a case that is known.
     pub(super) fn mark(&self, field: CaseField) -> Option<u64> {
-        let at = self.first.marks.iter().position(|mark| *mark == field)?;
-        Some(self.sort[at])
+        let KnownCases::First(case) = self else { return None };
+        let at = case.first.marks.iter().position(|mark| *mark == field)?;
+        Some(case.sort[at])
+    }
+
+    /// What is in a site's memory, as far as it is known.
+    pub(super) fn site_value(&self, of: u8, offset: u32) -> Option<u64> {
+        matches!(self, KnownCases::None(operand) if *operand == of && offset as usize == COUNT_OFFSET).then_some(0)
+    }
+
+    /// Whether anything is known.
+    pub(super) fn is_something(&self) -> bool {
+        !matches!(self, KnownCases::Nothing)
     }
 }

@@ -4,7 +4,7 @@
 //! same VM register. One VM register may be cached in a machine register: it is read from there until its slot may have
 //! been written. A variant that omits its store writes the value only before something else may read the slot.
 
-use super::cases::CaseField;
+use super::cases::{CaseField, KnownCases};
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget};
 use super::link::{LocalBlock, Operands, SitePlace};
@@ -15,6 +15,7 @@ use super::{SLOT_BYTES, WORD};
 use crate::ir::bytecode::{MAX_OPERANDS, OperandKind};
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, Node};
+use crate::ir::sites::COUNT_OFFSET;
 use crate::ir::stencil::{HoleSource, HoleValue, HoleValues, Range};
 use crate::ir::template::Resume;
 use crate::vocab::{Op, Props, Sig, Type};
@@ -126,15 +127,16 @@ impl Operands for HoleOperands<'_> {
     }
 
     fn site_value(&mut self, cursor: &mut Cursor<'_>, place: SitePlace, ty: Type) -> Node {
-        let site = self.hole(cursor, HoleSource::Operand(place.operand), Range::Any);
-        let address = cursor.address(site, place.offset as u64);
-        cursor.load(ty, address)
+        if let Some(value) = self.request.cases.site_value(place.operand, place.offset) {
+            return cursor.constant(ty, value);
+        }
+        self.in_memory(cursor, place, ty)
     }
 
     fn known_case(&mut self, cursor: &mut Cursor<'_>, operand: u8, field: CaseField) -> Node {
         let CaseField { offset, ty } = field;
         // A part of the sort is a constant.
-        if let Some(value) = self.request.case.and_then(|case| case.mark(field)) {
+        if let Some(value) = self.request.cases.mark(field) {
             return cursor.constant(ty, value);
         }
         let source = HoleSource::Case(operand, offset, ty.bytes() as u8);
@@ -277,7 +279,7 @@ impl Operands for HoleOperands<'_> {
 
     fn general(&mut self, cursor: &mut Cursor<'_>) {
         // What was written is not to be written again.
-        if (self.request.case.is_some() || self.request.is_lean) && self.is_cached {
+        if (self.request.cases.is_something() || self.request.is_lean) && self.is_cached {
             let to = self.exit_block(cursor, GENERAL);
             cursor.jump(to);
         }
@@ -291,18 +293,32 @@ impl Operands for HoleOperands<'_> {
         Some(self.hole(cursor, HoleSource::SlowPath, Range::Any))
     }
 
+    /// What is left stands before all effects but calls that have done nothing if it runs again from its start, so every slot has what it had.
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
-        self.general(cursor);
+        match self.request.cases {
+            _ if self.request.is_lean => {
+                let to = self.exit_block(cursor, GENERAL);
+                cursor.jump(to);
+            }
+            KnownCases::None(operand) => {
+                let place = SitePlace { operand, offset: COUNT_OFFSET as u32, learns_slowly: true };
+                let (count, none) = (self.in_memory(cursor, place, Type::I32), cursor.constant(Type::I32, 0));
+                let is_there = cursor.add(Op::NE, Sig { from: Type::I32, ty: Type::Flag }, &[count, none], 0);
+                let (general, rest) = (self.exit_block(cursor, GENERAL), cursor.graph.add_block());
+                cursor.branch(is_there, general, rest);
+                cursor.block = rest;
+            }
+            _ => self.general(cursor),
+        }
         if cursor.is_reached() {
             let (entry, one) = (self.slow_entry(cursor), cursor.constant(Type::I8, 1));
             entry.into_iter().for_each(|entry| cursor.store(entry, one));
         }
     }
 
-    /// What the sort of a known case decides.
+    /// What is known of the cases decides.
     fn decides(&mut self, cursor: &Cursor<'_>, flag: Node) -> Option<bool> {
-        self.request.case?;
-        cursor.known_flag(flag)
+        cursor.known_flag(flag).filter(|_| self.request.cases.is_something())
     }
 
     fn before_end(&mut self, cursor: &mut Cursor<'_>) {
@@ -436,7 +452,7 @@ impl<'a> HoleOperands<'a> {
             if self.exits[exit].is_some() {
                 cursor.block = self.exits[exit];
                 // It finds cached what this one has found cached. Where the function is left, that is in its slot.
-                let is_handed_on = exit == GENERAL && self.request.cached != 0 && !self.request.is_lean;
+                let is_handed_on = exit == GENERAL && self.request.cached != 0 && !self.request.leaves();
                 self.is_inexpressible |= is_handed_on && !self.cached.is_some();
                 self.continue_at(cursor, exit, is_handed_on.then_some(self.cached).filter(|it| it.is_some()));
             }
@@ -478,6 +494,13 @@ impl<'a> HoleOperands<'a> {
             self.exits[exit] = cursor.graph.add_block();
         }
         self.exits[exit]
+    }
+
+    /// A value in the memory of a site.
+    fn in_memory(&mut self, cursor: &mut Cursor<'_>, place: SitePlace, ty: Type) -> Node {
+        let site = self.hole(cursor, HoleSource::Operand(place.operand), Range::Any);
+        let address = cursor.address(site, place.offset as u64);
+        cursor.load(ty, address)
     }
 
     /// Stores a value whose store has been omitted so far, because its slot may be read next.

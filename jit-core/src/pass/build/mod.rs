@@ -54,7 +54,7 @@ mod values;
 
 pub use call_entry::CallEntry;
 pub use calls::TemplateCalls;
-pub use cases::{CaseField, FirstCase, KnownCase, MARKS, Sort};
+pub use cases::{CaseField, FirstCase, KnownCase, KnownCases, MARKS, Sort};
 pub use holes::{GENERAL, NEXT};
 pub use inline::{KnownCallee, callees, may_be_inlined};
 pub use interpreted::{InterpretRequest, interpreted};

@@ -9,7 +9,7 @@
 //! ([`CachedValue`]). A stencil may omit the store to the cached value's slot ([`StencilRequest::omits_store`]); then the next
 //! opcode must read the value from the machine register and nowhere else ([`StencilFacts::takes_cached`]).
 
-use super::cases::KnownCase;
+use super::cases::KnownCases;
 use super::cursor::Cursor;
 use super::holes::HoleOperands;
 use super::link::Linker;
@@ -38,10 +38,11 @@ pub struct StencilRequest<'a> {
     pub omits_store: bool,
     /// Whether `(cu)` has a reserved machine register; otherwise it is a hole.
     pub keeps_unit: bool,
-    /// The first case of a site, if the stencil is for bytecodes that have one.
-    pub case: Option<KnownCase<'a>>,
+    /// What is known of the cases of a site.
+    pub cases: KnownCases<'a>,
     /// Whether it is without the slow path, and for other cases than the one that it knows. The function is left instead, if nothing was
-    /// written before: control goes to [`GENERAL`](super::GENERAL), and every VM register is in its slot.
+    /// written before: control goes to [`GENERAL`](super::GENERAL), and every VM register is in its slot. If no case is known, the function is
+    /// left in front of the slow path where there is a case by then.
     pub is_lean: bool,
     /// The constants that have reserved machine registers.
     pub pinned: &'static [u64],
@@ -49,6 +50,13 @@ pub struct StencilRequest<'a> {
     pub constants: Constants,
     /// The part of the data for calls that is the same for all engines: see [`Linkage::of_process`].
     pub functions: Linkage<'static>,
+}
+
+impl StencilRequest<'_> {
+    /// Whether the function may be left, for what the stencil lacks.
+    pub(super) fn leaves(&self) -> bool {
+        self.is_lean || matches!(self.cases, KnownCases::None(_))
+    }
 }
 
 /// The form of holes for constants, and the values that they may have.
@@ -129,7 +137,7 @@ pub fn stencil(
     let facts = StencilFacts {
         cached,
         can_omit_store: operands.unstored.is_some(),
-        takes_cached: request.cached != 0 && !operands.reads_slot && !operands.observed && !request.is_lean,
+        takes_cached: request.cached != 0 && !operands.reads_slot && !operands.observed && !request.leaves(),
         reads_unit: operands.reads_unit,
         reads_pinned: false,
     };
