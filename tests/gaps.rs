@@ -1,5 +1,5 @@
-//! Baseline code lacks the slow paths that have not run, and all cases of a site but the first. Where it comes to one it is left, and made
-//! again with what it lacked, a few times. Every way has the results of the interpreter.
+//! Baseline code lacks the slow paths that have not run, and all cases of a site but the first, or the first as well if there is none yet.
+//! Where it comes to one it is left, and made again with what it lacked, a few times. Every way has the results of the interpreter.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -20,11 +20,13 @@ struct Vm {
     size: u64,
     /// How many times a slow path has run.
     slow: u32,
+    /// Whether sites get no cases.
+    is_forgetful: bool,
 }
 
 impl Vm {
     fn new(memory: &Reserved) -> Vm {
-        Vm { start: memory.start(), size: memory.accessible() as u64, slow: 0 }
+        Vm { start: memory.start(), size: memory.accessible() as u64, slow: 0, is_forgetful: false }
     }
 }
 
@@ -96,7 +98,9 @@ fn add_slowly(vm: &mut Vm, a: u64, b: u64) -> Result<u64, Trap> {
 fn root(vm: &mut Vm, square: u64, cases: Cases<'_, Root>) -> Result<u64, Trap> {
     vm.slow += 1;
     let root = square.isqrt();
-    cases.add(Root { square, root });
+    if !vm.is_forgetful {
+        cases.add(Root { square, root });
+    }
     Ok(root)
 }
 
@@ -150,10 +154,11 @@ fn what_was_lacking_is_there_the_next_time() {
     };
     (0..10).for_each(|a| assert_eq!(call(a, 1), 0));
     let first = engine.code_len(function);
-    // The second addition alone is slow, then the first one, too. Then nothing is new.
+    // The second addition alone is slow, then the first one, too. Then nothing is new. Code is made at the next call.
+    assert_eq!((call(LIMIT - 2, 1), engine.code_len(function)), (1, 0));
     assert_eq!(call(LIMIT - 2, 1), 1);
     let second = engine.code_len(function);
-    assert_eq!(call(LIMIT, 1), 2);
+    assert_eq!((call(LIMIT, 1), call(LIMIT, 1)), (2, 2));
     assert!(first < second && second < engine.code_len(function));
     for (a, b) in [(LIMIT, 3), (1, 1), (u64::MAX, 1), (u64::MAX - 1, 5), (LIMIT - 2, 1)] {
         assert_eq!(call(a, b), 2);
@@ -218,6 +223,87 @@ fn a_site_that_learns_late_makes_one_gap() {
         assert_eq!(engine.call(function, &mut vm, (root * root,)), Ok(root));
     }
     assert_eq!((engine.tier(function), engine.stats().gaps), (Tier::Baseline, 0));
+}
+
+/// A bytecode that has not run does nothing but leave, until it has.
+#[test]
+fn what_has_no_case_yet_makes_one_gap() {
+    let memory = memory();
+    let engine = climbing();
+    // The root is taken if register 0 is not 1.
+    let code = vec![
+        Op::Count { n: 0.into(), to: Label(2) },
+        Op::Return { a: 1.into() },
+        Op::Root { dst: 1.into(), a: 1.into(), cache: Site::new() },
+        Op::Add { dst: 1.into(), a: 1.into(), b: 1.into() },
+        Op::Return { a: 1.into() },
+    ];
+    let function = engine.define("maybe", code, 2).expect("it is right");
+    let mut vm = Vm::new(&memory);
+    let mut call = |takes_root: u64, square: u64| {
+        let expected = if takes_root == 0 { square } else { square.isqrt() * 2 };
+        assert_eq!(engine.call(function, &mut vm, (1 + takes_root, square)), Ok(expected));
+        (vm.slow, engine.stats().gaps, engine.code_len(function))
+    };
+    (0..10).for_each(|_| _ = call(0, 9));
+    let (.., before) = call(0, 9);
+    assert_eq!(engine.tier(function), Tier::Baseline);
+    assert_eq!(call(1, 9), (1, 1, 0));
+    let (.., after) = call(1, 9);
+    assert!(before + 20 < after, "{before} {after}");
+    (0..10).for_each(|_| assert_eq!(call(1, 9), (1, 1, after)));
+    assert_eq!(engine.stats().baseline.compiled, 2);
+}
+
+/// Where the slow path has run and there is no case, code runs the slow path. It asks there for the case that has come, and is left once.
+#[test]
+fn a_site_that_learns_nothing_at_first_makes_one_gap() {
+    let memory = memory();
+    let engine = climbing();
+    let code = vec![
+        Op::Add { dst: 2.into(), a: 0.into(), b: 1.into() },
+        Op::Root { dst: 2.into(), a: 2.into(), cache: Site::new() },
+        Op::Add { dst: 2.into(), a: 2.into(), b: 1.into() },
+        Op::Return { a: 2.into() },
+    ];
+    let code = azulejo::Code::from(code).with_temporaries(2);
+    let function = engine.define("late", code, 3).expect("it is right");
+    let mut vm = Vm { is_forgetful: true, ..Vm::new(&memory) };
+    let call = |vm: &mut Vm, b: u64| {
+        assert_eq!(engine.call(function, vm, (16u64, b)), Ok((16 + b).isqrt() + b), "{b}");
+        (vm.slow, engine.stats().gaps)
+    };
+    (1..=10).for_each(|times| assert_eq!(call(&mut vm, 9), (times, 0)));
+    assert_eq!(engine.tier(function), Tier::Baseline);
+    vm.is_forgetful = false;
+    // The slow path gives the site its case; the next time code is left for that, and then it knows it.
+    assert_eq!(call(&mut vm, 9), (11, 0));
+    assert_eq!([(); 2].map(|()| call(&mut vm, 9)), [(11, 1); 2]);
+    let known = engine.code_len(function);
+    for b in [9, 9, 0, 0, 9] {
+        assert_eq!(call(&mut vm, b), (if b == 0 { 12 } else { vm.slow }, 1), "{b}");
+    }
+    assert_eq!((engine.code_len(function), engine.stats().baseline.compiled), (known, 2));
+}
+
+/// A loop that lacks something goes on in code that has it.
+#[test]
+fn a_loop_with_a_gap_goes_on_in_code() {
+    let memory = memory();
+    let engine = climbing();
+    let code = vec![
+        Op::Add { dst: 2.into(), a: 2.into(), b: 1.into() },
+        Op::Count { n: 0.into(), to: Label(0) },
+        Op::Return { a: 2.into() },
+    ];
+    let function = engine.define("sum", code, 3).expect("it is right");
+    let mut vm = Vm::new(&memory);
+    (0..10).for_each(|_| assert_eq!(engine.call(function, &mut vm, (5u64, 2u64)), Ok(10)));
+    assert_eq!(engine.stats().gaps, 0);
+    // The sum gets too large on the way.
+    assert_eq!(engine.call(function, &mut vm, (LIMIT, 2u64)), Ok(LIMIT * 2));
+    assert_eq!((engine.stats().gaps, engine.stats().baseline.compiled), (1, 2));
+    assert!(engine.code_len(function) > 0);
 }
 
 /// A value that is handed on in a machine register alone has to be in its VM register where code is left.

@@ -239,13 +239,14 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// Makes baseline code again, in which there is what it lacked at a bytecode. Calls that run the code that lacks it leave that there.
+    /// Discards baseline code that lacked something at a bytecode, which runs now. At the next call or jump back it is made again, with
+    /// all that has run by then. Calls that run the code that lacks it leave that there.
     #[cold]
     #[inline(never)]
     pub(super) fn fill_gap(&self, function: &Function<B>, at: u32) {
         function.body().speculation.note_gap(at);
         self.discard_baseline(function);
-        function.tier.compiled(self.compile_for(function, Tier::Baseline, 0));
+        function.tier.await_run();
     }
 
     /// Discards baseline code.

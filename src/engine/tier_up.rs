@@ -58,7 +58,9 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn next_tier(&self, function: &Function<B>, at: u32) -> Option<Tier> {
         let code = &function.code;
         match code.has_baseline() {
-            _ if !self.tiers.tier_up() || function.tier.is_disabled() => None,
+            _ if function.tier.is_disabled() => None,
+            false if function.tier.awaits_run() => Some(Tier::Baseline),
+            _ if !self.tiers.tier_up() => None,
             false => Some(Tier::Baseline),
             true if self.tiers.highest < Tier::Optimizer => None,
             true if at > 0 && code.loops() >= MAX_ENTRIES && !code.has_optimized(at) => None,
@@ -79,6 +81,9 @@ impl<B: Bytecode> Engine<B> {
         let next = self.next_tier(function, at);
         if let Some(next) = next {
             function.tier.compiled(self.compile_for(function, next, at));
+        }
+        if next == Some(Tier::Baseline) && function.tier.go_on() {
+            return;
         }
         let is_done = next.is_none() || function.tier.is_disabled();
         function.tier.begin_budget(if is_done { None } else { self.tiers.threshold(Tier::Baseline) });

@@ -15,6 +15,9 @@
 //! A function whose loops have used up its budget is hot, but not necessarily in long loops: it may be called often, and loop for
 //! a short time. So it first awaits a call, for a budget more. If that comes first, the function is compiled for calls, and its
 //! loops are not compiled alone.
+//!
+//! Baseline code that lacked something is made again when what it lacked has run: at the next call or jump back. Meanwhile what was left
+//! of the budget is kept.
 
 use crate::Error;
 use crate::engine::tiers::{Tier, Tiers};
@@ -92,13 +95,16 @@ pub(crate) struct TierState {
     pub(crate) budget: Budget,
     tiering: Cell<Tiering>,
     awaits_call: Cell<bool>,
+    /// What was left of the budget, if baseline code is to be made again.
+    kept: Cell<Option<i32>>,
 }
 
 impl TierState {
     /// The state of a function without code.
     pub(crate) fn new(tiers: &Tiers) -> TierState {
         let budget = Budget::new(tiers.threshold(Tier::Interpreter));
-        TierState { budget, tiering: Cell::new(Tiering::Idle), awaits_call: Cell::new(false) }
+        let (tiering, awaits_call, kept) = (Cell::new(Tiering::Idle), Cell::default(), Cell::default());
+        TierState { budget, tiering, awaits_call, kept }
     }
 
     /// Whether the function's loops have made it hot, and the next call is a reason to compile it.
@@ -116,7 +122,27 @@ impl TierState {
     /// Gives the function the budget for its tier: a call has come, or none came in time.
     pub(crate) fn begin_budget(&self, budget: Option<i32>) {
         self.awaits_call.set(false);
+        self.kept.set(None);
         self.budget.set(budget);
+    }
+
+    /// Begins to wait for the next call or jump back, at which baseline code is made again.
+    pub(crate) fn await_run(&self) {
+        if self.kept.get().is_none() {
+            self.kept.set(Some(self.budget.left()));
+        }
+        self.budget.set(Some(0));
+    }
+
+    /// Whether baseline code is to be made again.
+    pub(crate) fn awaits_run(&self) -> bool {
+        self.kept.get().is_some()
+    }
+
+    /// Goes on with what was left of the budget before baseline code was to be made again. Returns false if it was not.
+    pub(crate) fn go_on(&self) -> bool {
+        let kept = self.kept.take();
+        kept.inspect(|left| self.budget.set(Some(*left))).is_some()
     }
 
     pub(crate) fn is_disabled(&self) -> bool {
@@ -187,6 +213,25 @@ mod tests {
         assert!(!tier.is_disabled());
         tier.compiled(Err(Error::FrameTooLarge { bytes: 1 }));
         assert!(tier.is_disabled());
+    }
+
+    #[test]
+    fn what_is_made_again_takes_nothing_from_the_budget() {
+        let tier = TierState::new(&Tiers::default());
+        tier.begin_budget(Some(100));
+        tier.budget.take(30);
+        assert!(!tier.awaits_run() && !tier.go_on());
+        // The code is left a second time before it is made.
+        for _ in 0..2 {
+            tier.await_run();
+            tier.budget.take(1);
+        }
+        assert!(tier.awaits_run() && tier.budget.is_used_up());
+        assert!(tier.go_on() && !tier.awaits_run());
+        assert_eq!(tier.budget.left(), 70);
+        tier.await_run();
+        tier.begin_budget(None);
+        assert!(!tier.awaits_run() && tier.budget.is_endless());
     }
 
     #[test]
