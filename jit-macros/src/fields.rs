@@ -33,8 +33,10 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         checks.push(check);
     }
     let hidden = format_ident!("__azulejo_fields_{}", name);
+    let (generics, arguments, bounds) = input.generics.split_for_impl();
     Ok(quote! {
         const _: () = { #(#checks)* };
+        impl #generics ::azulejo::__private::core::ir::bytecode::HasFields for #name #arguments #bounds {}
         #[doc(hidden)]
         #[allow(unused_macros, reason = "not every struct is read by templates")]
         macro_rules! #hidden {

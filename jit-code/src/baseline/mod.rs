@@ -308,7 +308,9 @@ impl<M: Backend> Baseline<M> {
             _ => None,
         };
         let cases = match (stock.opcodes.known_cases(missing.opcode), &first) {
-            (KnownCases::First(KnownCase { sort, .. }), Some(first)) => KnownCases::First(KnownCase { first, sort }),
+            (KnownCases::First(KnownCase { sort, .. }), Some(first)) => {
+                KnownCases::First(KnownCase { first, sort })
+            }
             (KnownCases::None(operand), _) => KnownCases::None(operand),
             _ => KnownCases::Nothing,
         };

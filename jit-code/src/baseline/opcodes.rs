@@ -125,7 +125,10 @@ impl Opcodes {
         has.set(Has::READS_UNIT, made.facts.reads_unit);
         has.set(Has::READS_PINNED, made.facts.reads_pinned);
         let narrowing = self.details[opcode].narrowing_of.map(|(_, narrowing)| narrowing);
-        has.set(Has::KNOWS_CASE, narrowing.is_some_and(|narrowing| matches!(narrowing.cases, Cases::First(_))));
+        has.set(
+            Has::KNOWS_CASE,
+            narrowing.is_some_and(|narrowing| matches!(narrowing.cases, Cases::First(_))),
+        );
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
         if let Some(carry) = made.facts.cached {

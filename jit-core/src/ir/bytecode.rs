@@ -273,6 +273,19 @@ pub trait HasSite<const OPCODE: usize, const OPERAND: usize, Case> {
     const HAS: () = ();
 }
 
+/// A struct whose fields templates may name. Implemented by `#[derive(Fields)]` only; `template!` requires it, so that the error for a missing
+/// derive says so.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "templates do not know the fields of `{Self}`",
+    label = "a template names a field of this struct",
+    note = "write `#[derive(Fields)]` above the struct, and import it where the template is"
+)]
+pub trait HasFields {
+    /// Makes rustc check it.
+    const HAS: () = ();
+}
+
 /// Links an opcode's number to a type that represents the opcode in error messages. Implemented by `#[derive(Bytecode)]` only.
 pub trait Opcode<const NUMBER: usize> {
     /// A type with the opcode's name.

@@ -8,7 +8,7 @@ use super::ast::{Kind, Typed};
 use super::check::{Checked, Checker, fail, flag, wrong_count};
 use super::control::one_of;
 use super::kinds::{CheckedKind, USAGE};
-use super::signs::Sign;
+use super::signs::{self, Sign};
 use crate::place::{Error, Place};
 use crate::sexpr::{Name, Sexpr};
 use crate::words::did_you_mean;
@@ -187,8 +187,10 @@ impl<'a> Checker<'a> {
         let scalar = self.kinds.boxed.unwrap_or(Scalar::U64);
         let value = self.value(written, Some(scalar))?;
         if value.ty != scalar.ty() && !value.is_loose {
-            let message =
-                format!("this is {}, and a boxed value is {scalar}; `(box kind …)` makes one", value.ty);
+            let message = format!(
+                "this is {}, and a boxed value is {scalar}; `(box kind …)` makes one",
+                signs::name(value.ty, value.sign)
+            );
             return fail(value.place, message);
         }
         Ok(Typed { sign: Sign::of(scalar), ..self.coerce(value, scalar)? })

@@ -127,8 +127,13 @@ impl Checker<'_> {
             return typed.map(|typed| Typed { place, ..typed });
         }
         if !info.allows(sig) {
-            let what = if sig.from == Type::Void { format!("{ty}") } else { format!("{from} to {ty}") };
-            let what = if info.yields == Yields::Flag || ty == Type::Void { format!("{from}") } else { what };
+            let from = signs::name(from, args.first().map_or(sign, |value| value.sign));
+            let to = signs::name(ty, sign);
+            let what = match sig.from {
+                _ if info.yields == Yields::Flag || ty == Type::Void => from,
+                Type::Void => to,
+                _ => format!("{from} to {to}"),
+            };
             return fail(place, format!("`{}` does not work on {what}", info.name));
         }
         let imm = self.immediate(params)?;
@@ -254,7 +259,9 @@ impl Checker<'_> {
                 return fail(odd.place, format!("{} and {ty}: convert one of them with `fcast`", odd.ty));
             }
             if cast == Cast::None {
-                return fail(odd.place, format!("{} and {ty}: widen it with `scast` or `ucast`", odd.ty));
+                let wide = firm.iter().find(|value| value.ty == ty).expect("it is one of theirs");
+                let [narrow, wide] = [odd, wide].map(|value| signs::name(value.ty, value.sign));
+                return fail(odd.place, format!("{narrow} and {wide}: widen it with `scast` or `ucast`"));
             }
         }
         let sign = Sign::common(firm.into_iter());

@@ -42,7 +42,11 @@ pub(crate) fn template(input: TokenStream) -> TokenStream {
     }
     if let Some(path) = fields::unknown(tokens.clone()) {
         let path = kept.print(&path);
-        return quote! { #path! { [::azulejo::__private::macros::__template_fields] { { #path } { #input } } } };
+        // Where there is no such macro, rustc says that. The second item says why.
+        return quote! {
+            #path! { [::azulejo::__private::macros::__template_fields] { { #path } { #input } } }
+            const _: () = <#path as ::azulejo::__private::core::ir::bytecode::HasFields>::HAS;
+        };
     }
     let mut errors = Errors::default();
     let source = Source::read(tokens, &mut errors);

@@ -117,7 +117,8 @@ impl KnownCases<'_> {
 
     /// What is in a site's memory, as far as it is known.
     pub(super) fn site_value(&self, of: u8, offset: u32) -> Option<u64> {
-        matches!(self, KnownCases::None(operand) if *operand == of && offset as usize == COUNT_OFFSET).then_some(0)
+        matches!(self, KnownCases::None(operand) if *operand == of && offset as usize == COUNT_OFFSET)
+            .then_some(0)
     }
 
     /// Whether anything is known.
