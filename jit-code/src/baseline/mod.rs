@@ -42,7 +42,7 @@ use crate::{CodeMemory, Installed};
 use azulejo_core::error::Error;
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo};
 use azulejo_core::ir::template::Template;
-use azulejo_core::pass::build::{Constants, KnownCase, KnownCases, Linkage, StencilRequest};
+use azulejo_core::pass::build::{Constants, KnownCases, Linkage, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::{OpInfo, Vocabulary};
@@ -303,17 +303,8 @@ impl<M: Backend> Baseline<M> {
         let stock = Self::stock(&self.shelf);
         let (is_wanted, is_lean) = (stock.wants(missing), stock.opcodes.is_lean(missing.opcode));
         // Making a stencil may add to the stock.
-        let first = match stock.opcodes.known_cases(missing.opcode) {
-            KnownCases::First(KnownCase { first, .. }) => Some(first.clone()),
-            _ => None,
-        };
-        let cases = match (stock.opcodes.known_cases(missing.opcode), &first) {
-            (KnownCases::First(KnownCase { sort, .. }), Some(first)) => {
-                KnownCases::First(KnownCase { first, sort })
-            }
-            (KnownCases::None(operand), _) => KnownCases::None(operand),
-            _ => KnownCases::Nothing,
-        };
+        let first = stock.opcodes.first_case(missing.opcode).cloned();
+        let cases = stock.opcodes.known_cases(missing.opcode).of(first.as_ref());
         let template = match cases {
             KnownCases::First(_) => of.template.known,
             _ => Some(of.template.compact()),

@@ -55,6 +55,17 @@ pub(super) enum Cases {
     First(Sort),
 }
 
+impl Cases {
+    /// What is known where stencils read this of a first case.
+    pub(super) fn of(self, first: Option<&FirstCase>) -> KnownCases<'_> {
+        match (self, first) {
+            (Cases::InMemory, _) | (_, None) => KnownCases::Nothing,
+            (Cases::None, Some(first)) => KnownCases::None(first.operand),
+            (Cases::First(sort), Some(first)) => KnownCases::First(KnownCase { first, sort }),
+        }
+    }
+}
+
 /// What a function's bytecodes have been through.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Learned<'a> {
@@ -156,15 +167,13 @@ impl Opcodes {
     }
 
     /// What the stencils of an opcode know of the cases of its site.
-    pub(super) fn known_cases(&self, opcode: usize) -> KnownCases<'_> {
-        let Some((of, Narrowing { cases, .. })) = self.details[opcode].narrowing_of else {
-            return KnownCases::Nothing;
-        };
-        match (cases, &self.details[of].sorts) {
-            (Cases::InMemory, _) | (_, None) => KnownCases::Nothing,
-            (Cases::None, Some(sorts)) => KnownCases::None(sorts.first.operand),
-            (Cases::First(sort), Some(Sorts { first, .. })) => KnownCases::First(KnownCase { first, sort }),
-        }
+    pub(super) fn known_cases(&self, opcode: usize) -> Cases {
+        self.details[opcode].narrowing_of.map_or(Cases::InMemory, |(_, narrowing)| narrowing.cases)
+    }
+
+    /// What stencils of an opcode read of a first case, if they can know one.
+    pub(super) fn first_case(&self, opcode: usize) -> Option<&FirstCase> {
+        Some(&self.details[self.written(opcode)].sorts.as_ref()?.first)
     }
 
     /// The opcode that the bytecode at `at` is planned as, by the cases of its site, and by whether its slow path has run.
