@@ -1,8 +1,11 @@
 //! Functions of Rust that bytecode has called call functions of bytecode: the same result and the same failure in every tier.
 
+mod ways;
+
 use azulejo::prelude::*;
 use azulejo::{Builder, Error, Trap};
 use std::rc::Rc;
+use ways::ways;
 
 struct Vm {
     engine: Rc<Engine<Op>>,
@@ -74,21 +77,6 @@ fn caller() -> Vec<Op> {
     ]
 }
 
-fn ways() -> Vec<(&'static str, Builder)> {
-    let builder = Engine::<Op>::builder;
-    let mut ways = vec![("interpreter", builder().only(Tier::Interpreter))];
-    if azulejo::can_compile().is_ok() {
-        ways.extend([
-            ("baseline", builder().only(Tier::Baseline)),
-            ("optimizer", builder().only(Tier::Optimizer)),
-            ("climbing", builder().thresholds(10, 100)),
-            ("with fuel", builder().thresholds(10, 100).fuel(100_000_000)),
-            ("with backtraces", builder().thresholds(10, 100).backtraces(true)),
-        ]);
-    }
-    ways
-}
-
 /// A machine whose callee is this function.
 fn machine(builder: Builder, callee: Vec<Op>, registers: u32) -> (Vm, FunctionId) {
     let engine = Rc::new(builder.build::<Op>());
@@ -104,8 +92,8 @@ fn run(vm: &mut Vm, caller: FunctionId, (a, b, rounds): (u64, u64, u64)) -> Resu
 
 #[test]
 fn results_and_failures_are_the_same_in_every_tier() {
-    for (name, builder) in ways() {
-        let (mut vm, caller) = machine(builder, divide(), 2);
+    for (name, build) in ways() {
+        let (mut vm, caller) = machine(build(), divide(), 2);
         for rounds in [1, 3, 500] {
             assert_eq!(run(&mut vm, caller, (41, 1, rounds)), Ok(42), "{name}");
             assert_eq!(vm.failed, [], "{name}");
@@ -136,8 +124,8 @@ fn what_is_called_back_climbs() {
 /// Callees that leave their code, end in a tail call, or take other numbers of arguments.
 #[test]
 fn any_function_can_be_called_back() {
-    for (name, builder) in ways() {
-        let (mut vm, caller) = machine(builder, vec![Op::Leave, Op::Return { a: r(1) }], 2);
+    for (name, build) in ways() {
+        let (mut vm, caller) = machine(build(), vec![Op::Leave, Op::Return { a: r(1) }], 2);
         assert_eq!(run(&mut vm, caller, (20, 22, 300)), Ok(22), "{name}");
         let add = vm.engine.define("add", add(), 2).expect("it is right");
         let tail = vec![Op::Tail { f: Imm(add.number()), run: Regs { first: 0, count: 2 } }];
@@ -162,8 +150,8 @@ fn any_function_can_be_called_back() {
 /// Nothing runs around a call from outside.
 #[test]
 fn it_can_be_used_from_outside() {
-    for (name, builder) in ways() {
-        let (mut vm, _) = machine(builder, divide(), 2);
+    for (name, build) in ways() {
+        let (mut vm, _) = machine(build(), divide(), 2);
         let engine = Rc::clone(&vm.engine);
         for _ in 0..300 {
             assert_eq!(engine.call_back(vm.callee, &mut vm, (41u64, 1u64)), Ok(42u64), "{name}");
@@ -208,8 +196,8 @@ fn arguments_are_counted_once() {
 /// A program that calls back for ever runs out of fuel.
 #[test]
 fn calls_back_use_fuel() {
-    for (name, builder) in ways() {
-        let (mut vm, caller) = machine(builder.fuel(10_000), add(), 2);
+    for (name, build) in ways() {
+        let (mut vm, caller) = machine(build().fuel(10_000), add(), 2);
         let stopped = run(&mut vm, caller, (20, 22, u64::MAX));
         assert!(matches!(stopped, Err(Error::OutOfFuel { .. })), "{name}: {stopped:?}");
         assert_eq!(vm.engine.fuel(), Some(0), "{name}");

@@ -1,8 +1,11 @@
 //! Calls of functions by their addresses, in every tier: from registers, from memory, as constants; calls, tail calls, and calls whose
 //! failures are values.
 
+mod ways;
+
 use azulejo::prelude::*;
 use azulejo::{Callable, Error};
+use ways::ways;
 
 /// A closure of some language: what it calls, and what it has captured.
 #[repr(C)]
@@ -44,17 +47,8 @@ template! {
 }
 
 /// An engine for each way to run code.
-fn engines() -> Vec<Engine<Op>> {
-    let mut engines = vec![
-        Engine::<Op>::builder().rust_interpreter(true).only(Tier::Interpreter).build(),
-        Engine::<Op>::builder().only(Tier::Interpreter).build(),
-        Engine::<Op>::builder().thresholds(3, 5).build(),
-    ];
-    if azulejo::can_compile().is_ok() {
-        engines.push(Engine::<Op>::builder().only(Tier::Baseline).build());
-        engines.push(Engine::<Op>::builder().only(Tier::Optimizer).build());
-    }
-    engines
+fn engines() -> impl Iterator<Item = Engine<Op>> {
+    ways().into_iter().map(|(_, build)| build().build())
 }
 
 /// Defines a function that adds what its closure has captured to its argument, and one that divides by the sum.

@@ -1,7 +1,10 @@
 //! Captured registers: closures have their addresses while the function runs, in every tier.
 
+mod ways;
+
 use azulejo::prelude::*;
-use azulejo::{Builder, Fault, Frames, VerifyError, can_compile};
+use azulejo::{Fault, Frames, VerifyError, can_compile};
+use ways::ways;
 
 /// The addresses that closures have, and what collectors have seen.
 #[derive(Default)]
@@ -122,20 +125,6 @@ template! {
     Op::Return          => (return $a)
 }
 
-/// The ways to run a function: a name, and how an engine is made for it.
-fn ways() -> Vec<(&'static str, Builder)> {
-    let mut ways = vec![("in Rust", Builder::default().only(Tier::Interpreter).rust_interpreter(true))];
-    if can_compile().is_ok() {
-        ways.push(("interpreted in code", Builder::default().only(Tier::Interpreter)));
-        ways.push(("baseline", Builder::default().only(Tier::Baseline)));
-        ways.push(("optimizer", Builder::default().only(Tier::Optimizer)));
-        ways.push(("climbing", Builder::default().thresholds(2, 6)));
-        ways.push(("climbing from Rust", Builder::default().rust_interpreter(true).thresholds(3, 5)));
-        ways.push(("climbing, not inlined", Builder::default().thresholds(1, 3).inlining(false)));
-    }
-    ways
-}
-
 fn run(register: u32) -> Regs {
     Regs { first: register, count: 1 }
 }
@@ -143,8 +132,8 @@ fn run(register: u32) -> Regs {
 /// Runs what `define` defines last, again and again, with these arguments; each time it must have this result.
 #[track_caller]
 fn check(define: impl Fn(&Engine<Op>) -> Result<FunctionId, Error>, arguments: [i64; 2], result: i64) {
-    for (name, builder) in ways() {
-        let engine: Engine<Op> = builder.checks(true).build();
+    for (name, build) in ways() {
+        let engine: Engine<Op> = build().checks(true).build();
         let function = define(&engine).expect("the code is right");
         for round in 0..8 {
             let found = engine.call::<_, i64>(function, &mut Vm::default(), (arguments[0], arguments[1]));
@@ -269,8 +258,8 @@ fn a_function_in_its_own_place_starts_with_its_arguments() {
 
 #[test]
 fn collectors_see_captured_registers_which_the_function_does_not_read_again() {
-    for (name, builder) in ways() {
-        let engine: Engine<Op> = builder.build();
+    for (name, build) in ways() {
+        let engine: Engine<Op> = build().build();
         let ops = vec![
             Op::Add { dst: 2.into(), a: 0.into(), b: 1.into() },
             Op::Capture { at: 0.into(), register: run(2) },

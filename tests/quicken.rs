@@ -3,10 +3,13 @@
 //! `Add` becomes `AddNumbers` where its operands are numbers, and that becomes `AddAny` where they turn out to be something else. In all
 //! tiers a function computes the same as without it, and each tier sees what the others have made of a bytecode.
 
+mod ways;
+
 use azulejo::prelude::*;
-use azulejo::{Builder, Frames, can_compile};
+use azulejo::{Frames, can_compile};
 use azulejo_core::random::Random;
 use std::ops::ControlFlow;
+use ways::ways;
 
 /// Odd numbers are the language's numbers, times two and one more; even ones are other values, which are added by a function of Rust.
 #[derive(Bytecode, Clone, Copy, Debug, PartialEq)]
@@ -113,21 +116,6 @@ template! {
     Op::Return => (return $a)
 }
 
-/// The ways to run a function: a name, and how an engine is made for it.
-fn ways() -> Vec<(&'static str, Builder)> {
-    let mut ways = vec![("in Rust", Builder::default().only(Tier::Interpreter).rust_interpreter(true))];
-    if can_compile().is_ok() {
-        ways.push(("interpreted in code", Builder::default().only(Tier::Interpreter)));
-        ways.push(("baseline", Builder::default().only(Tier::Baseline)));
-        ways.push(("optimizer", Builder::default().only(Tier::Optimizer)));
-        ways.push(("climbing", Builder::default().thresholds(2, 6)));
-        ways.push(("climbing from Rust", Builder::default().rust_interpreter(true).thresholds(2, 6)));
-        ways.push(("climbing in the background", Builder::default().thresholds(1, 3).background(true)));
-        ways.push(("climbing, not inlined", Builder::default().thresholds(1, 3).inlining(false)));
-    }
-    ways
-}
-
 fn number(of: u64) -> u64 {
     of * 2 + 1
 }
@@ -147,8 +135,8 @@ fn sum() -> Code<Op> {
 
 #[test]
 fn interpreters_run_what_a_bytecode_has_become() {
-    for (way, builder) in ways().into_iter().take(2) {
-        let (engine, mut counts) = (builder.build::<Op>(), Counts::default());
+    for (way, build) in ways().into_iter().take(2) {
+        let (engine, mut counts) = (build().build::<Op>(), Counts::default());
         let sum = engine.define("sum", sum(), 5).expect("it is right");
         let result: u64 = engine.call(sum, &mut counts, (number(7), number(2))).expect("it returns");
         assert_eq!(result, number(207), "{way}");
@@ -262,8 +250,8 @@ fn what_becomes_more_general_misses_nothing() {
 fn frames_show_what_is_alive_though_the_bytecode_has_changed_meanwhile() {
     // Its input is alive behind the calls of the first opcode. One of the others has read it, and written its output.
     let code = vec![Op::Look { dst: 1.into(), a: 0.into() }, Op::Return { a: 1.into() }];
-    for ((way, builder), given) in ways().into_iter().flat_map(|way| [(way.clone(), 8u64), (way, 9)]) {
-        let (engine, mut counts) = (builder.build::<Op>(), Counts::default());
+    for ((way, build), given) in ways().into_iter().flat_map(|way| [(way, 8u64), (way, 9)]) {
+        let (engine, mut counts) = (build().build::<Op>(), Counts::default());
         let function = engine.define("look", code.clone(), 3).expect("it is right");
         let of_look = [vec![0], vec![0]];
         let of_others = if given == 8 { [vec![1]] } else { [vec![0]] };
@@ -351,8 +339,8 @@ fn random_programs_have_their_results_in_all_tiers() {
             _ => number(random.number() >> 2),
         };
         let rounds: Vec<[u64; 2]> = (0..12).map(|_| [argument(&mut random), argument(&mut random)]).collect();
-        for (way, builder) in ways() {
-            let (engine, mut counts) = (builder.build::<Op>(), Counts::default());
+        for (way, build) in ways() {
+            let (engine, mut counts) = (build().build::<Op>(), Counts::default());
             let mut last = None;
             for (at, code) in functions.iter().enumerate() {
                 last = Some(engine.define(format!("f{at}"), code.clone(), 7).expect("it is right"));

@@ -1,8 +1,11 @@
 //! Functions that call themselves in their own place: code of the optimizer that others call makes loops of them.
 
+mod ways;
+
 use azulejo::Error;
 use azulejo::prelude::*;
 use azulejo_core::random::Random;
+use ways::ways;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Op {
@@ -146,13 +149,8 @@ fn evaluate(program: &[Vec<Op>], function: usize, args: &[i64], repeats: &mut us
     }
 }
 
-fn engines() -> Vec<(&'static str, Engine<Op>)> {
-    let tiers = [Tier::Interpreter, Tier::Baseline, Tier::Optimizer];
-    let only = tiers.map(|tier| Engine::<Op>::builder().only(tier).checks(true).build());
-    let mut engines: Vec<_> = std::iter::zip(["interpreter", "baseline", "optimizer"], only).collect();
-    engines.push(("tiering up", Engine::<Op>::builder().thresholds(3, 10).build()));
-    engines.push(("on fuel", Engine::<Op>::builder().only(Tier::Optimizer).fuel(1_000_000).build()));
-    engines
+fn engines() -> impl Iterator<Item = (&'static str, Engine<Op>)> {
+    ways().into_iter().map(|(name, build)| (name, build().checks(true).build()))
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Tail calls between functions of bytecode, in every tier and between tiers.
 
+mod ways;
+
 use azulejo::Error;
 use azulejo::prelude::*;
+use ways::ways;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Op {
@@ -95,13 +98,8 @@ fn out(index: u32) -> Out<i64> {
     index.into()
 }
 
-fn engines() -> Vec<(&'static str, Engine<Op>)> {
-    let tiers = [Tier::Interpreter, Tier::Baseline, Tier::Optimizer];
-    let only = tiers.map(|tier| Engine::<Op>::builder().only(tier).build());
-    let mut engines: Vec<_> = std::iter::zip(["interpreter", "baseline", "optimizer"], only).collect();
-    engines.push(("tiering up", Engine::<Op>::builder().thresholds(3, 40).build()));
-    engines.push(("tiering up soon", Engine::<Op>::builder().thresholds(0, 1).build()));
-    engines
+fn engines() -> impl Iterator<Item = (&'static str, Engine<Op>)> {
+    ways().into_iter().map(|(name, build)| (name, build().checks(true).build()))
 }
 
 /// Counts its first argument down and adds it to its second, with a tail call for each number.
