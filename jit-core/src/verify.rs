@@ -192,7 +192,9 @@ impl fmt::Display for VerifyError {
         write!(f, "bytecode {}: ", self.at)?;
         match self.fault {
             Fault::Empty => f.write_str("a function needs at least one bytecode"),
-            Fault::TooLong => f.write_str("the function is too long"),
+            Fault::TooLong => {
+                f.write_str("the function has more bytecodes or registers than can be numbered")
+            }
             Fault::Register { operand, register, registers } => {
                 write!(f, "operand {operand} is register {register}, but the function has {registers}")
             }

@@ -1,8 +1,9 @@
 //! The known name that was probably meant by an unknown one.
 
-/// The name that is closest to what was written, if it is close enough.
+/// The name that is closest to what was written, if it is close enough. Of equally close ones it is one that goes on where the word ends.
 pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let (distance, name) = names.map(|name| (distance(word, name), name)).min()?;
+    let (distance, _, name) =
+        names.map(|name| (distance(word, name), !name.starts_with(word), name)).min()?;
     (distance <= 1 + word.len() / 3).then_some(name)
 }
 
@@ -47,7 +48,8 @@ mod tests {
     #[test]
     fn only_names_that_are_close_are_meant() {
         let names = || ["add", "and", "sub", "rotate"].into_iter();
-        assert_eq!(closest("ad", names()), Some("add"), "of equally close names the first by the alphabet");
+        assert_eq!(closest("aed", names()), Some("add"), "of equally close names the first by the alphabet");
+        assert_eq!(closest("letv", ["let:", "letv:"].into_iter()), Some("letv:"));
         assert_eq!(closest("sbu", names()), Some("sub"));
         assert_eq!(closest("rotaet_", names()), Some("rotate"));
         assert_eq!(closest("frobnicate", names()), None);

@@ -207,9 +207,14 @@ impl Checker<'_> {
             _ if let Some(place) = throws => {
                 return fail(place, "only a function that is named may fail, not one at an address");
             }
-            value => {
-                self.needs_unsafe(value.place(), "calling an address")?;
-                let value = self.value(value, Some(Scalar::Ptr))?;
+            written => {
+                let value = self.value(written, Some(Scalar::Ptr))?;
+                if value.ty != Scalar::Ptr.ty() {
+                    let message = "`call` calls a function of Rust, by its name or at an address; `invoke` calls a function of \
+                                   bytecode by its number";
+                    return fail(written.place(), message);
+                }
+                self.needs_unsafe(written.place(), "calling an address")?;
                 Callee::Value(self.coerce(value, Scalar::Ptr)?)
             }
         };

@@ -13,6 +13,7 @@ mod control;
 mod fields;
 mod frames;
 mod kinds;
+mod literals;
 mod lower;
 mod macros;
 mod of_kind;

@@ -6,6 +6,7 @@
 use super::ast::{Constant, Kind, Typed};
 use super::check::{Checked, Checker, fail};
 use super::fields;
+use super::literals;
 use super::of_kind::FORMS;
 use super::signs::{self, Sign};
 use super::sites;
@@ -138,8 +139,13 @@ impl Checker<'_> {
         }
         let imm = self.immediate(params)?;
         let kind = match (op, imm) {
-            (Op::CONST, imm) => Kind::Constant(imm.expect("a constant has a value")),
+            (Op::CONST, imm) => {
+                let constant = imm.expect("a constant has a value");
+                literals::fits(&constant, ty, sign, place)?;
+                Kind::Constant(constant)
+            }
             (op, imm) => {
+                self.writes_no_run(info, &args)?;
                 let checks = self.checks(info, sig, &args)?;
                 Kind::Op { op, sig, args, imm, checks }
             }
@@ -211,6 +217,22 @@ impl Checker<'_> {
         })
     }
 
+    /// Checks that an operator writes to no run of registers that is only read.
+    fn writes_no_run(&self, info: &OpInfo, args: &[Typed]) -> Checked<()> {
+        let mut address = args.first().filter(|_| info.props.contains(Props::WRITES));
+        while let Some(Typed { kind, place, .. }) = address {
+            address = match kind {
+                Kind::Op { op: Op::ADDR | Op::IDX | Op::ADD, args, .. } => args.first(),
+                Kind::Window(at) if self.opcode.operands[*at].kind == Operand::Regs => {
+                    let message = "`Regs` are only read; `RegsMut` says that the opcode writes them";
+                    return fail(*place, message);
+                }
+                _ => None,
+            };
+        }
+        Ok(())
+    }
+
     /// The conditions under which a trapping operator traps, over its operands as variables.
     fn checks(&mut self, info: &'static OpInfo, sig: Sig, args: &[Typed]) -> Checked<Vec<(Typed, u32)>> {
         let key = if matches!(info.key, Key::Result) { sig.ty } else { sig.from };
@@ -270,7 +292,7 @@ impl Checker<'_> {
             true if value.ty.is_float() != ty.is_float() && value.ty.is_float() => {
                 fail(value.place, format!("a float literal where {ty} is wanted"))
             }
-            true => Ok(Typed { ty, sign, is_loose: false, ..value }),
+            true => literals::typed(value, ty, sign),
             false => Ok(Typed { sign, ..widen(value, ty)? }),
         });
         unified.collect()
@@ -282,7 +304,7 @@ impl Checker<'_> {
         if let Kind::Constant(Constant::Tokens(_)) = value.kind
             && (value.ty.is_float() == ty.is_float() || ty.is_float())
         {
-            return Ok(Typed { ty, sign: Sign::of(scalar), is_loose: false, ..value });
+            return literals::typed(value, ty, Sign::of(scalar));
         }
         if value.ty == ty {
             return Ok(value);
@@ -291,6 +313,7 @@ impl Checker<'_> {
             return widen(value, ty);
         }
         let (found, wanted) = (value.ty, scalar.name());
+        let called = signs::name(value.ty, value.sign);
         if found == Type::Flag {
             let number = match ty.is_float() {
                 true => format!("(stof (flagval … i64) {wanted})"),
@@ -303,7 +326,7 @@ impl Checker<'_> {
             (false, false) => {
                 if let Some(wide) = widest(&value) {
                     let message = format!(
-                        "this is {found}, to which the other operand is widened, and {wanted} is wanted; \
+                        "this is {called}, to which the other operand is widened, and {wanted} is wanted; \
                          `(ucast … {wanted})` takes its low bits"
                     );
                     return fail(wide, message);
@@ -324,7 +347,7 @@ impl Checker<'_> {
             }
             (false, true) => format!("`(stof … {wanted})` converts"),
         };
-        fail(value.place, format!("{found} where {wanted} is wanted; {help}"))
+        fail(value.place, format!("{called} where {wanted} is wanted; {help}"))
     }
 }
 
