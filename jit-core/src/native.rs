@@ -124,7 +124,8 @@ pub trait Returned<K: PassedKind> {
 #[diagnostic::on_unimplemented(
     message = "the function takes both `{Other}` and `{Self}`, which may lead to the same value",
     label = "the value again",
-    note = "if another error says that one of them is not what the template passes, mend that first",
+    note = "first mend what is not what the template passes: another error says so, or the cases are of another struct than the site's \
+            `Site<…>` names, or the context is not what `#[bytecode(context = …)]` names",
     note = "an exclusive reference is the only one: take the value once, or one of these as a raw pointer"
 )]
 pub trait Beside<'this, 'other, K: PassedKind, L: PassedKind, Other>: Argument<'this, K> {

@@ -8,6 +8,7 @@ use azulejo_core::vocab::meaning::Num;
 /// use azulejo::Slot;
 /// assert_eq!((-1i32).to_slot(), 0xffff_ffff);
 /// assert_eq!(f64::from_slot(2.5f64.to_slot()), 2.5);
+/// assert!(bool::from_slot(2), "all but zero is true, as in functions that templates call");
 /// ```
 #[diagnostic::on_unimplemented(
     message = "no VM register holds `{Self}`",
@@ -85,12 +86,13 @@ impl<T> Slot for *const T {
     }
 }
 
+/// A byte, as it is where functions of Rust take a `bool` from a template: all but zero is `true`.
 impl Slot for bool {
     fn to_slot(self) -> u64 {
         self as u64
     }
     fn from_slot(bits: u64) -> Self {
-        bits & 1 != 0
+        bits as u8 != 0
     }
 }
 
