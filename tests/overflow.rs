@@ -1,9 +1,12 @@
 //! Somebody is told where a call finds no room on the stack: in every tier, with the frames that wait there, once for each such call.
 
+mod ways;
+
 use azulejo::prelude::*;
-use azulejo::{Builder, Error, Frames, Interrupter, Resumed, Trap, can_compile, can_switch};
+use azulejo::{Builder, Error, Frames, Interrupter, Resumed, Trap, can_switch};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use ways::Way;
 
 /// The user's trap for calls without room.
 const DEEP: Trap = Trap::User(42);
@@ -108,24 +111,10 @@ fn told(vm: &mut Vm, frames: Frames<'_>) -> Trap {
     DEEP
 }
 
-/// A way to run a program: its name, and how an engine is made for it.
-type Way = (&'static str, fn() -> Builder);
-
-fn ways() -> Vec<Way> {
-    let mut ways: Vec<Way> =
-        vec![("in Rust", || Builder::default().only(Tier::Interpreter).rust_interpreter(true))];
-    if can_compile().is_ok() {
-        ways.push(("interpreted in code", || Builder::default().only(Tier::Interpreter)));
-        ways.push(("baseline", || Builder::default().only(Tier::Baseline)));
-        ways.push(("optimizer", || Builder::default().only(Tier::Optimizer)));
-        ways.push(("optimizer, without inlining", || {
-            Builder::default().only(Tier::Optimizer).inlining(false)
-        }));
-        ways.push(("climbing", || Builder::default().thresholds(100, 300).backtraces(true)));
-        ways.push(("climbing in the background", || Builder::default().thresholds(1, 2).background(true)));
-        ways.push(("climbing on fuel", || Builder::default().thresholds(2, 4).fuel(1 << 40)));
-    }
-    ways
+/// The ways that other tests have, and one that climbs when the recursion is deep already.
+fn ways() -> impl Iterator<Item = Way> {
+    let deep: Way = ("climbing deep", || Builder::default().thresholds(100, 300).backtraces(true));
+    ways::ways().into_iter().chain([deep])
 }
 
 fn r<T: From<u32>>(register: u32) -> T {

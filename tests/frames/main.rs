@@ -3,6 +3,8 @@
 mod machine;
 mod programs;
 mod shown;
+#[path = "../ways/mod.rs"]
+mod ways;
 
 use azulejo::prelude::*;
 use azulejo::{Builder, Resumed, can_compile, can_switch};
@@ -10,27 +12,7 @@ use azulejo_core::random::Random;
 use machine::{Op, Vm, is_pair, number};
 use programs::{End, Meaning, Program, REGISTERS, Value};
 use std::rc::Rc;
-
-/// A way to run a program: its name, and how an engine is made for it.
-type Way = (&'static str, fn() -> Builder);
-
-/// The ways to run a program.
-fn ways() -> Vec<Way> {
-    let mut ways: Vec<Way> =
-        vec![("in Rust", || Builder::default().only(Tier::Interpreter).rust_interpreter(true))];
-    if can_compile().is_ok() {
-        ways.push(("interpreted in code", || Builder::default().only(Tier::Interpreter)));
-        ways.push(("baseline", || Builder::default().only(Tier::Baseline)));
-        ways.push(("optimizer", || Builder::default().only(Tier::Optimizer)));
-        ways.push(("climbing", || Builder::default().thresholds(1, 3)));
-        ways.push(("climbing on fuel", || Builder::default().thresholds(2, 4).fuel(1 << 40)));
-        ways.push(("climbing in the background", || Builder::default().thresholds(1, 2).background(true)));
-        ways.push(("from Rust to the optimizer", || {
-            Builder::default().rust_interpreter(true).thresholds(2, 3).backtraces(true)
-        }));
-    }
-    ways
-}
+use ways::{Way, ways};
 
 /// Those in which frames are only looked at.
 fn ways_that_only_read() -> Vec<Way> {

@@ -301,10 +301,10 @@ impl<M: Backend> Baseline<M> {
         self.fixed(machinery, JUMP)?;
         self.fixed(machinery, LEAVE)?;
         let stock = Self::stock(&self.shelf);
-        let (is_wanted, is_lean) = (stock.wants(missing), stock.opcodes.is_lean(missing.opcode));
+        let (is_wanted, narrowing) = (stock.wants(missing), stock.opcodes.narrowing(missing.opcode));
         // Making a stencil may add to the stock.
         let first = stock.opcodes.first_case(missing.opcode).cloned();
-        let cases = stock.opcodes.known_cases(missing.opcode).of(first.as_ref());
+        let cases = narrowing.cases.of(first.as_ref());
         let template = match cases {
             KnownCases::First(_) => of.template.known,
             _ => Some(of.template.compact()),
@@ -313,7 +313,7 @@ impl<M: Backend> Baseline<M> {
         if let Some(template) = template.filter(|_| is_wanted) {
             let mut request = self.request(missing, of, template, machinery);
             request.cases = cases;
-            request.is_lean = is_lean;
+            request.is_lean = narrowing.is_lean;
             made = match self.make_stencil(&request, machinery) {
                 Err(Error::Internal("stencil")) => None,
                 result => Some(result?),

@@ -156,19 +156,10 @@ impl Opcodes {
         self.details[opcode].narrowing_of.map_or(opcode, |(of, _)| of)
     }
 
-    /// Whether the stencils of an opcode are lean.
-    pub(super) fn is_lean(&self, opcode: usize) -> bool {
-        self.details[opcode].narrowing_of.is_some_and(|(_, narrowing)| narrowing.is_lean)
-    }
-
-    /// Whether the stencils of an opcode leave the function for what they lack.
-    fn leaves(&self, opcode: usize) -> bool {
-        self.details[opcode].narrowing_of.is_some_and(|(_, narrowing)| narrowing.leaves())
-    }
-
-    /// What the stencils of an opcode know of the cases of its site.
-    pub(super) fn known_cases(&self, opcode: usize) -> Cases {
-        self.details[opcode].narrowing_of.map_or(Cases::InMemory, |(_, narrowing)| narrowing.cases)
+    /// What the stencils of an opcode know, and lack: nothing if it is as the program has it.
+    pub(super) fn narrowing(&self, opcode: usize) -> Narrowing {
+        let none = Narrowing { cases: Cases::InMemory, is_lean: false };
+        self.details[opcode].narrowing_of.map_or(none, |(_, narrowing)| narrowing)
     }
 
     /// What stencils of an opcode read of a first case, if they can know one.
@@ -254,7 +245,7 @@ impl Packed {
 impl Stock {
     /// Whether there is a use for a missing stencil of a narrowed opcode.
     pub(super) fn wants(&self, missing: Missing) -> bool {
-        let leaves = self.opcodes.leaves(missing.opcode);
+        let leaves = self.opcodes.narrowing(missing.opcode).leaves();
         missing
             .no_store_of
             .is_none_or(|of| leaves || self.packed.no_store_of_general(of) != PackedStencil::NONE)
@@ -263,7 +254,7 @@ impl Stock {
     /// Whether a stencil of a narrowed opcode can take the general one's place.
     pub(super) fn fits(&self, missing: Missing, stencil: &Stencil) -> bool {
         let of = self.opcodes.written(missing.opcode);
-        match self.opcodes.leaves(missing.opcode) {
+        match self.opcodes.narrowing(missing.opcode).leaves() {
             // Otherwise it leaves nothing out, because something was written before.
             true => stencil.distances.iter().any(|distance| distance.to == LeadsTo::General),
             false => stencil.facts.cached == self.opcodes.details[of].carry && self.wants(missing),
@@ -277,7 +268,7 @@ impl Stock {
             return;
         }
         let Missing { opcode, variant, no_store_of } = missing;
-        let (of, leaves) = (self.opcodes.written(opcode), self.opcodes.leaves(opcode));
+        let (of, leaves) = (self.opcodes.written(opcode), self.opcodes.narrowing(opcode).leaves());
         let number = stencil.filter(|stencil| self.fits(missing, stencil)).map(|stencil| {
             let operands = self.opcodes.details[of].operands.clone();
             let number = self.add(stencil, &operands, TableId::NONE);

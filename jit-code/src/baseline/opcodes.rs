@@ -117,6 +117,7 @@ impl Opcodes {
         number: StencilId,
         packed: &Packed,
     ) {
+        let knows_case = matches!(self.narrowing(opcode).cases, Cases::First(_));
         let plan = &mut self.plans[opcode];
         let stencil = &packed.stencils[number.at()];
         let mut has = Has::empty();
@@ -124,11 +125,7 @@ impl Opcodes {
         has.set(Has::TAKES_CACHED, made.facts.takes_cached);
         has.set(Has::READS_UNIT, made.facts.reads_unit);
         has.set(Has::READS_PINNED, made.facts.reads_pinned);
-        let narrowing = self.details[opcode].narrowing_of.map(|(_, narrowing)| narrowing);
-        has.set(
-            Has::KNOWS_CASE,
-            narrowing.is_some_and(|narrowing| matches!(narrowing.cases, Cases::First(_))),
-        );
+        has.set(Has::KNOWS_CASE, knows_case);
         plan.variants[variant] = Choice { stencil: number, hot: stencil.hot as u16, has };
         let detail = &mut self.details[opcode];
         if let Some(carry) = made.facts.cached {

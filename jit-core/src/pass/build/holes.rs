@@ -280,8 +280,7 @@ impl Operands for HoleOperands<'_> {
     fn general(&mut self, cursor: &mut Cursor<'_>) {
         // What was written is not to be written again.
         if (self.request.cases.is_something() || self.request.is_lean) && self.is_cached {
-            let to = self.exit_block(cursor, GENERAL);
-            cursor.jump(to);
+            self.start_over(cursor);
         }
     }
 
@@ -296,10 +295,7 @@ impl Operands for HoleOperands<'_> {
     /// What is left stands before all effects but calls that have done nothing if it runs again from its start, so every slot has what it had.
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
         match self.request.cases {
-            _ if self.request.is_lean => {
-                let to = self.exit_block(cursor, GENERAL);
-                cursor.jump(to);
-            }
+            _ if self.request.is_lean => self.start_over(cursor),
             KnownCases::None(operand) => {
                 let place = SitePlace { operand, offset: COUNT_OFFSET as u32, learns_slowly: true };
                 let (count, none) = (self.in_memory(cursor, place, Type::I32), cursor.constant(Type::I32, 0));
@@ -494,6 +490,12 @@ impl<'a> HoleOperands<'a> {
             self.exits[exit] = cursor.graph.add_block();
         }
         self.exits[exit]
+    }
+
+    /// Goes to where the bytecode starts over.
+    fn start_over(&mut self, cursor: &mut Cursor<'_>) {
+        let to = self.exit_block(cursor, GENERAL);
+        cursor.jump(to);
     }
 
     /// A value in the memory of a site.
