@@ -115,13 +115,23 @@ fn forward() {
 }
 
 #[test]
+fn peel() {
+    let mut scratch = pass::peel::Scratch::with_chaos(1);
+    let mut n_peeled = 0;
+    keeps_meaning("peel", |graph| n_peeled += u64::from(pass::peel::peel(&mut scratch, graph)));
+    assert!(n_peeled > 20, "{n_peeled} of the graphs have a loop that is copied");
+}
+
+#[test]
 fn all() {
+    let mut peel = pass::peel::Scratch::with_chaos(2);
     let mut rewrite = pass::rewrite::Scratch::default();
     let mut forward = pass::forward::Scratch::default();
     let mut dead = pass::dead::Scratch::default();
     keeps_meaning("all", |graph| {
         for _ in 0..2 {
             pass::rewrite::rewrite(&mut rewrite, graph, &azulejo::rules::MATCHERS);
+            pass::peel::peel(&mut peel, graph);
             pass::forward::forward(&mut forward, graph);
         }
         pass::dead::dead(&mut dead, graph);

@@ -82,6 +82,15 @@ fn forward() {
     });
 }
 
+#[test]
+fn peel() {
+    let mut scratch = pass::peel::Scratch::default();
+    golden("peel", |mut graph| {
+        pass::peel::peel(&mut scratch, &mut graph);
+        print::graph(&graph)
+    });
+}
+
 /// Boxed values for the tests: floats below a tag, tables above another one, and nil.
 static KINDS: &[ValueKind] = {
     const FLAG: Sig = Sig { from: Type::I64, ty: Type::Flag };

@@ -100,7 +100,17 @@ fn leave_with(graph: &mut Graph, registers: &[u32], inputs: &[Node]) {
     graph.set_inputs(end, inputs);
 }
 
-const STATES: [Damage<Graph>; 5] = [
+const STATES: [Damage<Graph>; 6] = [
+    ("has the frame state of another", |graph| {
+        leave_with(graph, &[2], &[Node(0), Node(1)]);
+        let leaving = *graph.node(graph.blocks[3].end);
+        let block = graph.add_block();
+        let inputs = graph.inputs(graph.blocks[3].end).to_vec();
+        graph.blocks[block.at()].preds.push(Pred { block: Block(1), succ: 1 });
+        graph.blocks[1].succs[1] = block;
+        graph.blocks[3].preds.clear();
+        graph.end(block, leaving.op, Type::Void, &inputs, leaving.imm, &[], 0);
+    }),
     ("has a state that is not", |graph| leave_with(graph, &[2, 2], &[Node(0), Node(1), Node(3)])),
     ("has a state that is not", |graph| leave_with(graph, &[2, 3], &[Node(0), Node(1), Node(4)])),
     ("has a state with a register", |graph| {

@@ -94,9 +94,11 @@ impl Judge<'_> {
         }
     }
 
-    /// Checks that each pinned node occurs once, in its own block, and in a part of the block that it belongs to.
+    /// Checks that each pinned node occurs once, in its own block, and in a part of the block that it belongs to, and that no other one has
+    /// its frame state.
     fn members(&mut self) {
         let mut seen = vec![false; self.graph.nodes.len()];
+        let mut seen_states = vec![false; self.graph.states.all.len()];
         for block in self.ended_blocks() {
             let data = self.graph.block(block);
             let params = data.params.iter().map(|node| (*node, 0));
@@ -111,6 +113,13 @@ impl Judge<'_> {
                 }
                 if core::mem::replace(&mut seen[node.at()], true) {
                     self.wrong(node, "stands twice");
+                }
+                let state = self.graph.node(node).imm as usize;
+                if self.graph.has_state(op)
+                    && state < seen_states.len()
+                    && core::mem::replace(&mut seen_states[state], true)
+                {
+                    self.wrong(node, "has the frame state of another node");
                 }
                 let ends = self.graph.vocab.info(op).props.contains(Props::ENDS);
                 let expected = if op == Op::PARAM { 0 } else { 1 + ends as u8 };

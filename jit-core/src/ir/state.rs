@@ -60,6 +60,12 @@ impl FrameStates {
         self.inlining.clear();
     }
 
+    /// Adds a state that says the same as another one, for another node: each state belongs to one node.
+    pub fn add_copy(&mut self, state: u64) -> u64 {
+        self.all.push(self.all[state as usize]);
+        self.all.len() as u64 - 1
+    }
+
     /// The VM registers of a state.
     pub fn registers(&self, state: u64) -> &[StateRegister] {
         &self.registers[self.all[state as usize].registers.range()]

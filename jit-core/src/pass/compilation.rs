@@ -7,7 +7,7 @@
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
 use super::{
-    Target, allocate, build, chaos, counters, dead, forward, hand_on, kinds, late_frame, live, number,
+    Target, allocate, build, chaos, counters, dead, forward, hand_on, kinds, late_frame, live, number, peel,
     pinned, place, placeholders, represent, rewrite, tile, unwrap,
 };
 use crate::check;
@@ -46,6 +46,7 @@ pub struct Compilation {
     represent: represent::Scratch,
     rewrite: rewrite::Scratch,
     counters: Box<counters::Scratch>,
+    peel: Box<peel::Scratch>,
     forward: forward::Scratch,
     dead: dead::Scratch,
     place: place::Scratch,
@@ -82,6 +83,7 @@ impl Default for Compilation {
             represent: represent::Scratch::default(),
             rewrite: rewrite::Scratch::default(),
             counters: Box::default(),
+            peel: Box::default(),
             forward: forward::Scratch::default(),
             dead: dead::Scratch::default(),
             place: place::Scratch::default(),
@@ -99,6 +101,7 @@ impl Compilation {
     /// Makes the random choices of this seed in all functions compiled from now on; see [`chaos`].
     pub fn set_chaos(&mut self, seed: u64) {
         self.build.chaos = chaos::Chaos::new(seed.rotate_left(16));
+        self.peel.chaos = chaos::Chaos::new(seed.rotate_left(48));
         self.tile.chaos = chaos::Chaos::new(seed);
         self.allocate.chaos = chaos::Chaos::new(seed.rotate_left(32));
     }
@@ -115,12 +118,14 @@ impl Compilation {
     }
 
     fn steps_mut(&mut self) -> [&mut Steps; Limits::PASSES.len()] {
-        let Compilation { kinds, represent, rewrite, counters, forward, place, tile, allocate, .. } = self;
+        let Compilation { kinds, represent, rewrite, counters, peel, forward, place, tile, allocate, .. } =
+            self;
         [
             &mut kinds.steps,
             &mut represent.steps,
             &mut rewrite.steps,
             &mut counters.steps,
+            &mut peel.steps,
             &mut forward.steps,
             &mut place.steps,
             &mut tile.steps,
@@ -259,17 +264,22 @@ impl Compilation {
         if has_counters {
             self.judge_graph("counters", target, observer)?;
         }
+        let is_peeled = peel::peel(&mut self.peel, &mut self.graph);
+        if is_peeled {
+            self.judge_graph("peel", target, observer)?;
+        }
         let is_forwarded = forward::forward(&mut self.forward, &mut self.graph);
         self.judge_graph("forward", target, observer)?;
         // The second run applies the rules to values that forwarding exposed. `dead` then removes the nodes that became
         // unused.
-        if has_more || has_counters || is_forwarded {
+        if has_more || has_counters || is_peeled || is_forwarded {
             rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         }
         observer.graph("rewrite", &self.graph);
         if self.is_long {
             self.rewrite.release();
             self.counters.release();
+            self.peel.release();
             self.forward.release();
         }
         if self.had_kinds {

@@ -20,6 +20,7 @@
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
+use super::places::{MemoryPlace, WrittenPlaces};
 use crate::ir::graph::{Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
 use crate::ir::regions::{MemoryRegion, MemoryRegions};
@@ -27,9 +28,6 @@ use crate::vocab::{Op, Props, Sig, Type};
 
 /// How many values in memory are remembered; the oldest are forgotten.
 const MAX_KNOWN: usize = 24;
-
-/// How many stores in loops are looked at one by one.
-const MAX_STORES: usize = 16;
 
 /// How many nodes an address may depend on for its load to be hoisted out of a loop.
 const MAX_ADDRESS: usize = 16;
@@ -40,11 +38,7 @@ pub struct Scratch {
     flow: FlowGraph,
     /// The replacement of a load; `NONE` if there is none.
     replaced: Vec<Node>,
-    /// By loop: where anything in it writes.
-    writes: Vec<MemoryRegions>,
-    /// The stores in loops that name a region, each with the number of its innermost loop. If there are more than [`MAX_STORES`], these
-    /// are not all.
-    stores: Vec<(u32, MemoryPlace)>,
+    writes: WrittenPlaces,
     /// By rank: the values known at the end of each block, as start and length in `kept`.
     ends: Vec<(u32, u32)>,
     kept: Vec<Known>,
@@ -60,56 +54,6 @@ impl Scratch {
     /// Frees the memory.
     pub(super) fn release(&mut self) {
         *self = Scratch { steps: core::mem::take(&mut self.steps), ..Scratch::default() };
-    }
-}
-
-/// Whether a loop that writes these regions may write a place that was accessed before the loop. What is written to a region is
-/// among the stores, and an address that was used before the loop is the same one in the loop.
-fn may_write(
-    written: MemoryRegions,
-    stores: &[(u32, MemoryPlace)],
-    flow: &FlowGraph,
-    this: u32,
-    place: MemoryPlace,
-) -> bool {
-    if !place.region.places().meets(written) {
-        return false;
-    }
-    let is_inside = |mut inner: u32| {
-        // Inner loops come before outer ones.
-        while inner < this {
-            inner = flow.loops[inner as usize].parent;
-        }
-        inner == this
-    };
-    written == MemoryRegions::ALL
-        || stores.len() > MAX_STORES
-        || stores.iter().any(|(inner, store)| is_inside(*inner) && !store.is_apart(place))
-}
-
-/// A place in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct MemoryPlace {
-    base: Node,
-    offset: i64,
-    bytes: u32,
-    region: MemoryRegion,
-}
-
-impl MemoryPlace {
-    /// Whether the two are known to be disjoint.
-    fn is_apart(self, other: MemoryPlace) -> bool {
-        self.region.is_apart(other.region)
-            || self.base == other.base
-                && (self.offset + self.bytes as i64 <= other.offset
-                    || other.offset + other.bytes as i64 <= self.offset)
-    }
-
-    /// Whether this place contains all bytes of the other.
-    fn covers(self, other: MemoryPlace) -> bool {
-        self.base == other.base
-            && self.offset <= other.offset
-            && other.offset + other.bytes as i64 <= self.offset + self.bytes as i64
     }
 }
 
@@ -134,13 +78,13 @@ pub fn forward(scratch: &mut Scratch, graph: &mut Graph) -> bool {
         return false;
     }
     scratch.flow.find(graph);
+    scratch.writes.find(graph, &scratch.flow);
     scratch.replaced.clear();
     scratch.replaced.resize(graph.nodes.len(), Node::NONE);
     scratch.is_dead.clear();
     scratch.is_dead.resize(graph.nodes.len(), false);
     let mut forwarder = Forwarder { graph, scratch, frame_escapes: false, changed: false };
     forwarder.find_frame();
-    forwarder.find_writes();
     forwarder.hoist();
     forwarder.walk();
     forwarder.finish();
@@ -205,55 +149,11 @@ impl Forwarder<'_> {
                 });
     }
 
-    fn find_writes(&mut self) {
-        let n_loops = self.scratch.flow.loops.len();
-        self.scratch.writes.clear();
-        self.scratch.writes.resize(n_loops, MemoryRegions::NONE);
-        self.scratch.stores.clear();
-        for rank in 0..self.scratch.flow.order.len() {
-            let inner = self.scratch.flow.innermost[rank];
-            if inner != NONE {
-                self.find_writes_in(self.scratch.flow.order[rank], inner);
-            }
-        }
-        let Scratch { flow, writes, .. } = &mut *self.scratch;
-        // Inner loops come before outer ones.
-        for inner in 0..flow.loops.len() {
-            let parent = flow.loops[inner].parent;
-            if parent != NONE {
-                writes[parent as usize] = writes[parent as usize].or(writes[inner]);
-            }
-        }
-    }
-
-    /// Adds what a block writes to what its innermost loop does.
-    fn find_writes_in(&mut self, block: Block, inner: u32) {
-        let mut written = self.scratch.writes[inner as usize];
-        for at in 0..self.graph.block(block).body.len() {
-            if written == MemoryRegions::ALL {
-                break;
-            }
-            let node = self.graph.block(block).body[at];
-            written = written.or(self.graph.written(node));
-            let region = self.graph.region(node);
-            if region != MemoryRegion::ANY
-                && self.graph.node(node).op == Op::STORE
-                && self.scratch.stores.len() <= MAX_STORES
-            {
-                let ty = self.graph.node(node).sig.from;
-                let place = self.place(self.graph.inputs(node)[0], ty, region);
-                self.scratch.stores.push((inner, place));
-            }
-        }
-        self.scratch.writes[inner as usize] = written;
-    }
-
     /// Hoists loads at the head of loops that do not write there into the block before the loop.
     fn hoist(&mut self) {
         for inner in 0..self.scratch.flow.loops.len() {
             let head = self.scratch.flow.loops[inner].head;
-            let written = self.scratch.writes[inner];
-            if written == MemoryRegions::ALL {
+            if self.scratch.writes.of(inner as u32) == MemoryRegions::ALL {
                 continue;
             }
             let block = self.scratch.flow.order[head as usize];
@@ -283,8 +183,7 @@ impl Forwarder<'_> {
 
     /// Whether a loop may write what a load reads.
     fn may_be_written(&self, load: Node, inner: u32) -> bool {
-        let Scratch { flow, writes, stores, .. } = &*self.scratch;
-        may_write(writes[inner as usize], stores, flow, inner, self.place_of_load(load))
+        self.scratch.writes.may_write(&self.scratch.flow, inner, self.place_of_load(load))
     }
 
     /// The first block, from a loop's head on, that does more than poll for a stop or spend fuel.
@@ -359,12 +258,12 @@ impl Forwarder<'_> {
 
     /// Finds the values known at a block's start.
     fn start(&mut self, block: Block, rank: u32) {
-        let Scratch { flow, writes, ends, kept, known, stores, .. } = &mut *self.scratch;
+        let Scratch { flow, writes, ends, kept, known, .. } = &mut *self.scratch;
         known.clear();
         let inner = flow.innermost[rank as usize];
         let mut written = MemoryRegions::ALL;
         if inner != NONE && flow.loops[inner as usize].head == rank {
-            written = writes[inner as usize];
+            written = writes.of(inner);
         }
         let (mut is_first, mut is_head) = (true, false);
         for pred in &self.graph.block(block).preds {
@@ -386,7 +285,7 @@ impl Forwarder<'_> {
             }
         }
         if is_head && !written.is_empty() {
-            known.retain(|one| !may_write(written, stores, flow, inner, one.place));
+            known.retain(|one| !writes.may_write(flow, inner, one.place));
         }
     }
 
@@ -421,31 +320,11 @@ impl Forwarder<'_> {
 
     /// The place that an access of this type touches at an address.
     fn place(&self, address: Node, ty: Type, region: MemoryRegion) -> MemoryPlace {
-        let (mut base, mut offset) = (self.current(address), 0);
-        loop {
-            offset += match (self.graph.node(base).op, self.graph.inputs(base)) {
-                (Op::ADDR, _) => self.graph.node(base).imm as i64,
-                // Before anything is rewritten, an address may be the sum of another one and a constant.
-                (Op::ADD, &[_, offset]) => match self.small_constant(offset) {
-                    Some(offset) => offset,
-                    None => break,
-                },
-                _ => break,
-            };
-            base = self.current(self.graph.inputs(base)[0]);
-        }
-        MemoryPlace { base, offset, bytes: ty.bytes(), region }
-    }
-
-    /// The value of a constant, also one that is widened.
-    fn small_constant(&self, node: Node) -> Option<i64> {
-        let data = self.graph.node(node);
-        let constant = if data.op == Op::UCAST { self.graph.inputs(node)[0] } else { node };
-        self.graph.as_const(constant).and_then(|bits| i32::try_from(bits as i64).ok()).map(i64::from)
+        MemoryPlace::of(self.graph, address, ty, region, |node| self.current(node))
     }
 
     fn place_of_load(&self, node: Node) -> MemoryPlace {
-        self.place(self.graph.inputs(node)[0], self.graph.node(node).ty(), self.graph.region(node))
+        MemoryPlace::of_load(self.graph, node, |node| self.current(node))
     }
 
     fn load(&mut self, node: Node) {

@@ -9,6 +9,7 @@
 //! | `hand_on` | a float that a stencil hands on as one (with `represent` behind it) | `check::graph` |
 //! | [`rewrite`] | a smaller graph, by rules, folding and value numbering | `check::graph` |
 //! | [`counters`] | loops with integer counters beside floats that are converted | `check::graph` |
+//! | [`peel`] | loops whose first iteration runs in front of them | `check::graph` |
 //! | [`forward`] | loads replaced by the stored values | `check::graph` |
 //! | [`rewrite`] | the simplifications that forwarding enables | `check::graph` |
 //! | [`unwrap`](unwrap::unwrap) | frame states without casts around their values | `check::graph` |
@@ -21,7 +22,7 @@
 //! | [`live`] | live ranges | judged together with `allocate` |
 //! | [`allocate`] | an assignment: places for operands, and moves | `check::assignment` |
 //!
-//! [`Compilation`] calls the passes. No pass calls another. [`flow`], [`number`] and `whole` are analyses that several passes use;
+//! [`Compilation`] calls the passes. No pass calls another. [`flow`], [`number`], `places` and `whole` are analyses that several passes use;
 //! tests steer the passes through [`limits`] and [`chaos`].
 
 pub mod allocate;
@@ -39,9 +40,11 @@ pub mod limits;
 pub mod live;
 pub mod number;
 mod observe;
+pub mod peel;
 mod pinned;
 pub mod place;
 mod placeholders;
+mod places;
 pub mod represent;
 pub mod rewrite;
 pub mod tile;
