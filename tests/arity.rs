@@ -455,11 +455,11 @@ fn a_surplus_needs_somebody_who_packs_it() {
     engine.pack_surplus(Vm::pack);
     assert_eq!(engine.call(id, &mut Vm::default(), (1u64, 2u64)), Ok(1u64));
     for (code, register) in [(code(), 2), (code().with_arguments(2), 2), (code().with_arguments(3), 3)] {
-        let wrong = VerifyError { at: 0, fault: Fault::Surplus { register } };
+        let wrong = VerifyError::of_function(Fault::Surplus { register });
         assert_eq!(engine.define("one", code, 2), Err(wrong.into()));
         let text =
             format!("the surplus of arguments goes to register {register}, which the function does not have");
-        assert_eq!(wrong.to_string(), format!("bytecode 0: {text}"));
+        assert_eq!(wrong.to_string(), text);
     }
 }
 

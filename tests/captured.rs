@@ -308,7 +308,7 @@ fn other_registers_do_not_pay() {
 fn only_registers_that_keep_their_values_are_captured() {
     let engine = Engine::<Op>::new();
     let code = || Code::from(vec![Op::Return { a: 0.into() }]);
-    let wrong = |register| Err(VerifyError { at: 0, fault: Fault::Captured { register } }.into());
+    let wrong = |register| Err(VerifyError::of_function(Fault::Captured { register }).into());
     assert_eq!(engine.define("f", code().with_captured([1, 4]), 4), wrong(4));
     assert_eq!(engine.define("f", code().with_captured([2]).with_temporaries(2), 4), wrong(2));
     assert!(engine.define("f", code().with_captured([3, 1]).with_temporaries(4), 5).is_ok());

@@ -259,7 +259,7 @@ fn every_tier_gives_the_same() {
 fn fault(code: &[Op]) -> Option<(u32, Fault)> {
     let labels = [2, 3];
     let shape = verify(code, &labels, REGISTERS).expect("it is right otherwise");
-    temporaries(code, &labels, &shape, FIRST).err().map(|VerifyError { at, fault }| (at, fault))
+    temporaries(code, &labels, &shape, FIRST).err().map(|VerifyError { at, fault, .. }| (at, fault))
 }
 
 #[test]
@@ -315,7 +315,8 @@ fn engines_look() {
         Engine::<Op>::new().define("f", code, REGISTERS).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(defined(FIRST + 1), Ok(()));
-    let told = "bad bytecode: bytecode 1: operand 2 is register 3, a temporary whose value may have been read before";
+    let told =
+        "bad bytecode: bytecode 1, Add: `b` is register 3, a temporary whose value may have been read before";
     assert_eq!(defined(FIRST), Err(told.into()));
 }
 

@@ -37,10 +37,15 @@ template! {
 
 const REGISTERS: u32 = 4;
 
+/// Where a fault is, and which one.
+fn place_of<T>(result: Result<T, VerifyError>) -> Result<(), (u32, Fault)> {
+    result.map(drop).map_err(|VerifyError { at, fault, .. }| (at, fault))
+}
+
 /// The fault of a bytecode in front of a `Return`, if there is one.
 fn fault(op: Op) -> Option<Fault> {
     let code = [op, Op::Return { a: 0.into() }];
-    verify(&code, &[1, 1, 2], REGISTERS).err().map(|VerifyError { at, fault }| {
+    verify(&code, &[1, 1, 2], REGISTERS).err().map(|VerifyError { at, fault, .. }| {
         assert_eq!(at, 0, "{op:?}");
         fault
     })
@@ -102,17 +107,17 @@ fn jumps_stay_in_the_code() {
 
 #[test]
 fn control_stays_in_the_code() {
-    let last = |code: &[Op]| verify(code, &[], REGISTERS).map(drop);
+    let last = |code: &[Op]| place_of(verify(code, &[], REGISTERS));
     let set = Op::Set { dst: 0.into(), value: Imm(1) };
-    assert_eq!(last(&[]), Err(VerifyError { at: 0, fault: Fault::Empty }));
-    assert_eq!(last(&[set, set]), Err(VerifyError { at: 1, fault: Fault::FallsOff }));
+    assert_eq!(last(&[]), Err((0, Fault::Empty)));
+    assert_eq!(last(&[set, set]), Err((1, Fault::FallsOff)));
     let jump = Op::GotoIf { a: 0.into(), to: Label(0) };
-    assert_eq!(last(&[set, jump]), Err(VerifyError { at: 1, fault: Fault::FallsOff }));
+    assert_eq!(last(&[set, jump]), Err((1, Fault::FallsOff)));
     assert_eq!(last(&[set, Op::Goto { to: Label(0) }]), Ok(()));
     // The first fault is reported.
     let wrong = Op::Set { dst: REGISTERS.into(), value: Imm(1) };
     let fault = Fault::Register { operand: 0, register: REGISTERS, registers: REGISTERS };
-    assert_eq!(last(&[set, wrong]), Err(VerifyError { at: 1, fault }));
+    assert_eq!(last(&[set, wrong]), Err((1, fault)));
 }
 
 #[test]
@@ -126,12 +131,13 @@ fn the_operand_stack_has_one_height_at_each_bytecode() {
     let shape = verify(&[push, push, pop, pop, end], &[], REGISTERS).expect("it is right");
     assert_eq!((shape.slots, shape.depths), (REGISTERS + 2, vec![0, 1, 2, 1, 0]));
     let found = |code: &[Op]| verify(code, &[], REGISTERS).map(drop);
-    assert_eq!(found(&[pop, end]), Err(VerifyError { at: 0, fault: Fault::Underflow { pops: 1, depth: 0 } }));
+    let underflow = Fault::Underflow { pops: 1, depth: 0 };
+    assert_eq!(place_of(found(&[pop, end])), Err((0, underflow)));
     assert_eq!(found(&[push, pop, end]), Ok(()));
     // Two paths reach a bytecode with different heights: the higher one falls through, or jumps.
     let (more, fewer) = ([jump, push, end], [push, jump_behind, pop, end]);
     for (code, place) in [(&more[..], 2), (&fewer[..], 3)] {
-        let VerifyError { at, fault } = found(code).expect_err("it has two heights");
+        let VerifyError { at, fault, .. } = found(code).expect_err("it has two heights");
         let Fault::Unbalanced { expected, found } = fault else { panic!("{fault:?}") };
         assert_eq!((at, expected.min(found), expected.max(found)), (place, 0, 1));
     }
@@ -195,12 +201,12 @@ fn what_a_template_takes_for_the_unit_is_there() {
     let back = unit::Op::Return { a: 0.into() };
     let code = vec![back, unit::Op::Limit { dst: 0.into() }, back];
     let engine = Engine::<unit::Op>::new();
-    let wrong = |at, fault| Err(Error::Verify(VerifyError { at, fault }));
-    assert_eq!(engine.define("f", code.clone(), 1), wrong(1, Fault::NoUnit));
-    let told = VerifyError { at: 1, fault: Fault::NoUnit }.to_string();
+    let wrong = VerifyError::at(&code, 1, Fault::NoUnit);
+    assert_eq!(engine.define("f", code.clone(), 1), Err(Error::Verify(wrong)));
+    let told = wrong.to_string();
     assert_eq!(
         told,
-        "bytecode 1: the opcode takes `(cu)`, and nobody said by `Code::with_unit` what that is"
+        "bytecode 1, Limit: the opcode takes `(cu)`, and nobody said by `Code::with_unit` what that is"
     );
     // Code that does not use the unit needs none.
     assert!(engine.define("f", vec![back], 1).is_ok());

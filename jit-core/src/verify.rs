@@ -6,7 +6,7 @@
 //! height at each reachable bytecode, on every path to it. Unreachable code must obey the same rules, except for the stack.
 
 use crate::ir::bits::BitSet;
-use crate::ir::bytecode::{Bytecode, OperandKind, run_of};
+use crate::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind, run_of};
 use crate::ir::sites::Sites;
 use crate::ir::slow_paths::SlowPaths;
 use crate::ir::template::{Resume, Step, Template};
@@ -88,15 +88,53 @@ pub struct Function<'a, B> {
 ///
 /// ```
 /// # use azulejo_core::verify::{Fault, VerifyError};
-/// let error = VerifyError { at: 3, fault: Fault::FallsOff };
+/// let error = VerifyError { at: 3, opcode: None, fault: Fault::FallsOff };
 /// assert_eq!(error.to_string(), "bytecode 3: control goes on behind the last bytecode; a return, a jump or a trap ends a function");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VerifyError {
-    /// The index of the bytecode.
+    /// The index of the bytecode; zero if the fault is about the whole function.
     pub at: u32,
+    /// The bytecode's opcode, if it is known.
+    pub opcode: Option<&'static OpcodeInfo>,
     /// The fault.
     pub fault: Fault,
+}
+
+impl VerifyError {
+    /// A fault of the bytecode with this index.
+    ///
+    /// ```
+    /// # use azulejo_core::{ir::bytecode::Bytecode, verify::{Fault, VerifyError}};
+    /// /// What is said of code that may not have this bytecode in front.
+    /// fn refused<B: Bytecode>(code: &[B]) -> VerifyError {
+    ///     VerifyError::at(code, 0, Fault::FallsOff)
+    /// }
+    /// ```
+    pub fn at<B: Bytecode>(code: &[B], at: usize, fault: Fault) -> VerifyError {
+        let opcode = code.get(at).map(|op| &B::OPCODES[op.opcode()]);
+        VerifyError { at: at as u32, opcode, fault }
+    }
+
+    /// A fault of a whole function.
+    ///
+    /// ```
+    /// # use azulejo_core::verify::{Fault, VerifyError};
+    /// let error = VerifyError::of_function(Fault::Empty);
+    /// assert_eq!(error.to_string(), "a function needs at least one bytecode");
+    /// ```
+    pub fn of_function(fault: Fault) -> VerifyError {
+        VerifyError { at: 0, opcode: None, fault }
+    }
+
+    /// What an operand is called.
+    fn operand(&self, number: u8) -> impl fmt::Display {
+        let name = self.opcode.and_then(|opcode| opcode.operands.get(number as usize)).map(|info| info.name);
+        fmt::from_fn(move |f| match name.filter(|name| !name.starts_with(|c: char| c.is_ascii_digit())) {
+            Some(name) => write!(f, "`{name}`"),
+            None => write!(f, "operand {number}"),
+        })
+    }
 }
 
 /// A way in which a bytecode can be wrong.
@@ -104,7 +142,7 @@ pub struct VerifyError {
 /// ```
 /// # use azulejo_core::verify::{Fault, VerifyError};
 /// let fault = Fault::Register { operand: 0, register: 7, registers: 4 };
-/// let text = VerifyError { at: 0, fault }.to_string();
+/// let text = VerifyError { at: 0, opcode: None, fault }.to_string();
 /// assert_eq!(text, "bytecode 0: operand 0 is register 7, but the function has 4");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -189,31 +227,42 @@ pub enum Fault {
 
 impl fmt::Display for VerifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bytecode {}: ", self.at)?;
+        match (self.fault, self.opcode) {
+            (Fault::Empty | Fault::TooLong | Fault::Surplus { .. } | Fault::Captured { .. }, _) => {}
+            (_, Some(opcode)) => write!(f, "bytecode {}, {}: ", self.at, opcode.name)?,
+            (_, None) => write!(f, "bytecode {}: ", self.at)?,
+        }
         match self.fault {
             Fault::Empty => f.write_str("a function needs at least one bytecode"),
             Fault::TooLong => {
                 f.write_str("the function has more bytecodes or registers than can be numbered")
             }
             Fault::Register { operand, register, registers } => {
-                write!(f, "operand {operand} is register {register}, but the function has {registers}")
+                write!(
+                    f,
+                    "{} is register {register}, but the function has {registers}",
+                    self.operand(operand)
+                )
             }
             Fault::Window { operand, first, count, registers } => write!(
                 f,
-                "operand {operand} is the registers from {first}, {count} of them, but the function has {registers}"
+                "{} is the registers from {first}, {count} of them, but the function has {registers}",
+                self.operand(operand)
             ),
             Fault::Target { operand, target } => {
-                write!(f, "operand {operand} jumps to {target}, which is not in the code")
+                write!(f, "{} jumps to {target}, which is not in the code", self.operand(operand))
             }
             Fault::Labels { operand, first, count: 0 } => {
                 write!(
                     f,
-                    "operand {operand} is an empty run of labels at {first}; the last label is the default"
+                    "{} is an empty run of labels at {first}; the last label is the default",
+                    self.operand(operand)
                 )
             }
             Fault::Labels { operand, first, count } => write!(
                 f,
-                "operand {operand} is the labels from {first}, {count} of them, which the function does not have"
+                "{} is the labels from {first}, {count} of them, which the function does not have",
+                self.operand(operand)
             ),
             Fault::FallsOff => f.write_str(
                 "control goes on behind the last bytecode; a return, a jump or a trap ends a function",
@@ -238,7 +287,8 @@ impl fmt::Display for VerifyError {
             }
             Fault::ReadAgain { operand, register } => write!(
                 f,
-                "operand {operand} is register {register}, a temporary whose value may have been read before"
+                "{} is register {register}, a temporary whose value may have been read before",
+                self.operand(operand)
             ),
         }
     }
@@ -256,12 +306,11 @@ impl core::error::Error for VerifyError {}
 /// }
 /// ```
 pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result<Shape, VerifyError> {
-    let fail = |at: usize, fault| Err(VerifyError { at: at as u32, fault });
     if code.is_empty() {
-        return fail(0, Fault::Empty);
+        return Err(VerifyError::of_function(Fault::Empty));
     }
     if code.len() >= (u32::MAX / 2) as usize || registers >= u32::MAX / 2 {
-        return fail(0, Fault::TooLong);
+        return Err(VerifyError::of_function(Fault::TooLong));
     }
     let verifier = Verifier { code, labels, registers };
     let mut uses_stack = false;
@@ -384,7 +433,7 @@ impl<B: Bytecode> Verifier<'_, B> {
     /// Checks the operands of a bytecode and records its jump targets. Returns whether it uses the operand stack.
     fn check_operands(&self, at: usize, targets: &mut Targets) -> Result<bool, VerifyError> {
         let registers = self.registers;
-        let fail = |fault| Err(VerifyError { at: at as u32, fault });
+        let fail = |fault| Err(VerifyError::at(self.code, at, fault));
         let op = &self.code[at];
         let opcode = op.opcode();
         let mut uses_stack = false;
@@ -455,7 +504,7 @@ impl<B: Bytecode> Verifier<'_, B> {
             let depth = depths[at];
             let (pops, pushes) = self.stack_effect(at);
             if pops > depth {
-                return Err(VerifyError { at: at as u32, fault: Fault::Underflow { pops, depth } });
+                return Err(VerifyError::at(self.code, at, Fault::Underflow { pops, depth }));
             }
             let after = depth - pops + pushes;
             highest = highest.max(after);
@@ -465,7 +514,7 @@ impl<B: Bytecode> Verifier<'_, B> {
                     open.push(to);
                 } else if expected != after {
                     let fault = Fault::Unbalanced { expected, found: after };
-                    return Err(VerifyError { at: to as u32, fault });
+                    return Err(VerifyError::at(self.code, to, fault));
                 }
                 Ok(())
             };
@@ -476,7 +525,7 @@ impl<B: Bytecode> Verifier<'_, B> {
             targets(&self.code[at], self.labels).try_for_each(reach)?;
         }
         let Some(slots) = self.registers.checked_add(highest) else {
-            return Err(VerifyError { at: 0, fault: Fault::TooLong });
+            return Err(VerifyError::of_function(Fault::TooLong));
         };
         Ok((slots, depths))
     }

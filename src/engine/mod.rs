@@ -217,7 +217,7 @@ impl<B: Bytecode> Engine<B> {
     /// assert_eq!(engine.call::<_, i64>(double, &mut (), (21i64,))?, 42);
     ///
     /// let error = engine.define("wrong", vec![Op::Return { a: 7.into() }], 1).unwrap_err();
-    /// assert_eq!(error.to_string(), "bad bytecode: bytecode 0: operand 0 is register 7, but the function has 1");
+    /// assert_eq!(error.to_string(), "bad bytecode: bytecode 0, Return: `a` is register 7, but the function has 1");
     /// # Ok::<(), Error>(())
     /// ```
     pub fn define(

@@ -100,7 +100,7 @@ impl<B: Bytecode> Judge<'_, B> {
             for register in self.temporaries(registers) {
                 if !read.insert(register - self.first as usize) {
                     let register = register as u32;
-                    return Err(VerifyError { at: at as u32, fault: Fault::ReadAgain { operand, register } });
+                    return Err(VerifyError::at(self.code, at, Fault::ReadAgain { operand, register }));
                 }
             }
         }

@@ -370,7 +370,7 @@ impl OperandKind {
 /// let target = OperandInfo { name: "to", kind: OperandKind::Label, scalar: None };
 /// assert!(target.scalar.is_none(), "a label has no type");
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OperandInfo {
     /// The field's name, or its number.
     pub name: &'static str,
@@ -389,7 +389,7 @@ pub struct OperandInfo {
 /// let is_jump = jump.operands.iter().any(|operand| operand.kind == OperandKind::Label);
 /// assert!(is_jump);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpcodeInfo {
     /// The variant's name.
     pub name: &'static str,

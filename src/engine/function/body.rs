@@ -104,7 +104,7 @@ impl<B: Bytecode> Body<B> {
         if let (None, [_, ..]) = (code.promises.unit, B::TAKES_UNIT)
             && let Some(at) = code.ops.iter().position(|op| B::TAKES_UNIT[op.opcode()])
         {
-            return Err(VerifyError { at: at as u32, fault: Fault::NoUnit }.into());
+            return Err(VerifyError::at(&code.ops, at, Fault::NoUnit).into());
         }
         if let Some(Temporaries { first, is_vouched_for }) = code.promises.temporaries
             && (!is_vouched_for || cfg!(debug_assertions))
@@ -120,7 +120,7 @@ impl<B: Bytecode> Body<B> {
         if let Some(&register) = code.captured.last()
             && register >= registers.min(first_temporary)
         {
-            return Err(VerifyError { at: 0, fault: Fault::Captured { register } }.into());
+            return Err(VerifyError::of_function(Fault::Captured { register }).into());
         }
         if !code.captured.is_empty() {
             shape.capture(&code.ops, &code.captured);
@@ -128,7 +128,7 @@ impl<B: Bytecode> Body<B> {
         if code.surplus == Surplus::Packed {
             let register = code.arguments.unwrap_or(registers);
             if register >= registers {
-                return Err(VerifyError { at: 0, fault: Fault::Surplus { register } }.into());
+                return Err(VerifyError::of_function(Fault::Surplus { register }).into());
             }
         }
         let (generation, speculation) = (AtomicU32::new(0), Speculation::of(&code.ops));
