@@ -322,7 +322,7 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     }
     let last = code.len() - 1;
     if falls_through(verifier.template(last)) {
-        return fail(last, Fault::FallsOff);
+        return Err(VerifyError::at(code, last, Fault::FallsOff));
     }
     if !uses_stack {
         let Targets { all: targets, heads } = targets;
