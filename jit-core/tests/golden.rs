@@ -83,6 +83,15 @@ fn forward() {
 }
 
 #[test]
+fn offsets() {
+    let mut scratch = pass::offsets::Scratch::default();
+    golden("offsets", |mut graph| {
+        pass::offsets::offsets(&mut scratch, &mut graph);
+        print::graph(&graph)
+    });
+}
+
+#[test]
 fn peel() {
     let mut scratch = pass::peel::Scratch::default();
     golden("peel", |mut graph| {

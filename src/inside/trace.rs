@@ -25,7 +25,7 @@ pub(crate) fn selectable() -> impl Iterator<Item = &'static str> {
 
 /// A set of stages, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Selection(u16);
+pub(crate) struct Selection(u32);
 
 impl Selection {
     pub(crate) const ALL: Selection = Selection((2 << STAGES.len()) - 1);

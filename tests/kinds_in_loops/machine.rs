@@ -10,7 +10,7 @@ pub(crate) const NIL: u64 = TAG;
 pub(crate) struct Vm {
     pub(crate) items: Vec<u64>,
     start: *const u64,
-    len: u64,
+    len: u32,
     pub(crate) slow: Cell<u64>,
 }
 
@@ -22,7 +22,7 @@ impl Default for Vm {
 
 impl Vm {
     pub(crate) fn new(items: Vec<u64>) -> Vm {
-        let (start, len) = (items.as_ptr(), items.len() as u64);
+        let (start, len) = (items.as_ptr(), items.len() as u32);
         Vm { items, start, len, slow: Cell::new(0) }
     }
 
@@ -132,7 +132,7 @@ template! {
     Op::Get! => unsafe (dov
         (asv (($number number $key))
             (letv: (($at (ftos_least $number i64)))
-                (ifv (all (eq (stof $at f64) $number) (ult $at (load (addr (tc) (&offset_of Vm, len)) u64)))
+                (ifv (all (eq (stof $at f64) $number) (ult $at (ucast (load (addr (tc) (&offset_of Vm, len)) u32) u64)))
                     (letv: (($item (load (idx (load (addr (tc) (&offset_of Vm, start)) ptr) $at 8) u64)))
                         (ifv (ne $item &NIL) (set $dst $item) (branch (label slowly))))
                     (branch (label slowly))))

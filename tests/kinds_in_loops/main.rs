@@ -3,3 +3,4 @@
 mod checks;
 mod counters;
 mod machine;
+mod offsets;

@@ -7,8 +7,8 @@
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
 use super::{
-    Target, allocate, build, chaos, counters, dead, forward, hand_on, kinds, late_frame, live, number, peel,
-    pinned, place, placeholders, represent, rewrite, tile, unwrap,
+    Target, allocate, build, chaos, counters, dead, forward, hand_on, kinds, late_frame, live, number,
+    offsets, peel, pinned, place, placeholders, represent, rewrite, tile, unwrap,
 };
 use crate::check;
 use crate::error::Error;
@@ -46,6 +46,7 @@ pub struct Compilation {
     represent: represent::Scratch,
     rewrite: rewrite::Scratch,
     counters: Box<counters::Scratch>,
+    offsets: Box<offsets::Scratch>,
     peel: Box<peel::Scratch>,
     forward: forward::Scratch,
     dead: dead::Scratch,
@@ -83,6 +84,7 @@ impl Default for Compilation {
             represent: represent::Scratch::default(),
             rewrite: rewrite::Scratch::default(),
             counters: Box::default(),
+            offsets: Box::default(),
             peel: Box::default(),
             forward: forward::Scratch::default(),
             dead: dead::Scratch::default(),
@@ -118,13 +120,25 @@ impl Compilation {
     }
 
     fn steps_mut(&mut self) -> [&mut Steps; Limits::PASSES.len()] {
-        let Compilation { kinds, represent, rewrite, counters, peel, forward, place, tile, allocate, .. } =
-            self;
+        let Compilation {
+            kinds,
+            represent,
+            rewrite,
+            counters,
+            offsets,
+            peel,
+            forward,
+            place,
+            tile,
+            allocate,
+            ..
+        } = self;
         [
             &mut kinds.steps,
             &mut represent.steps,
             &mut rewrite.steps,
             &mut counters.steps,
+            &mut offsets.steps,
             &mut peel.steps,
             &mut forward.steps,
             &mut place.steps,
@@ -264,6 +278,10 @@ impl Compilation {
         if has_counters {
             self.judge_graph("counters", target, observer)?;
         }
+        let has_offsets = offsets::offsets(&mut self.offsets, &mut self.graph);
+        if has_offsets {
+            self.judge_graph("offsets", target, observer)?;
+        }
         let is_peeled = peel::peel(&mut self.peel, &mut self.graph);
         if is_peeled {
             self.judge_graph("peel", target, observer)?;
@@ -272,13 +290,14 @@ impl Compilation {
         self.judge_graph("forward", target, observer)?;
         // The second run applies the rules to values that forwarding exposed. `dead` then removes the nodes that became
         // unused.
-        if has_more || has_counters || is_peeled || is_forwarded {
+        if has_more || has_counters || has_offsets || is_peeled || is_forwarded {
             rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         }
         observer.graph("rewrite", &self.graph);
         if self.is_long {
             self.rewrite.release();
             self.counters.release();
+            self.offsets.release();
             self.peel.release();
             self.forward.release();
         }

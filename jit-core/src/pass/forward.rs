@@ -158,7 +158,7 @@ impl Forwarder<'_> {
             }
             let block = self.scratch.flow.order[head as usize];
             let Some(before) = self.block_before(block, head) else { continue };
-            let block = self.behind_polls(block);
+            let block = self.first_that_works(block);
             let mut body = core::mem::take(&mut self.graph.blocks[block.at()].body);
             let mut may_have_faulted = false;
             body.retain(|&node| {
@@ -186,21 +186,36 @@ impl Forwarder<'_> {
         self.scratch.writes.may_write(&self.scratch.flow, inner, self.place_of_load(load))
     }
 
-    /// The first block, from a loop's head on, that does more than poll for a stop or spend fuel.
-    fn behind_polls(&self, head: Block) -> Block {
+    /// The first block, from a loop's head on, that does more than poll for a stop, spend fuel, or ask what is known.
+    fn first_that_works(&self, head: Block) -> Block {
         let mut at = head;
         loop {
             let block = self.graph.block(at);
-            let only_polls = matches!(block.body[..], [only] if self.is_poll(only));
-            let is_next = |block: &&Block| {
-                let block = self.graph.block(**block);
-                block.heat != Heat::Cold && block.preds.len() == 1
+            let goes_on = |block: &&Block| self.graph.block(**block).preds.len() == 1;
+            let is_hot = |block: &&Block| self.graph.block(**block).heat != Heat::Cold;
+            let next = match (&block.body[..], self.known_way(at)) {
+                ([], Some(way)) => block.succs.get(way).filter(goes_on),
+                ([only], None) if self.is_poll(*only) => {
+                    block.succs.iter().find(|block| is_hot(block) && goes_on(block))
+                }
+                _ => None,
             };
-            match block.succs.iter().find(is_next) {
-                Some(next) if only_polls => at = *next,
-                _ => return at,
+            match next {
+                Some(next) => at = *next,
+                None => return at,
             }
         }
+    }
+
+    /// The successor to which a branch on a constant leads.
+    fn known_way(&self, block: Block) -> Option<usize> {
+        let end = self.graph.block(block).end;
+        if self.graph.node(end).op != Op::BR {
+            return None;
+        }
+        let flag = self.graph.inputs(end)[0];
+        let known = self.graph.as_const(*self.graph.inputs(flag).first()?)?;
+        (self.graph.node(flag).op == Op::NZ).then_some(usize::from(known == 0))
     }
 
     fn is_poll(&self, node: Node) -> bool {

@@ -16,8 +16,18 @@ impl Default for Limits {
 
 impl Limits {
     /// The passes that take steps, in their order.
-    pub const PASSES: [&'static str; 9] =
-        ["kinds", "represent", "rewrite", "counters", "peel", "forward", "place", "tile", "allocate"];
+    pub const PASSES: [&'static str; 10] = [
+        "kinds",
+        "represent",
+        "rewrite",
+        "counters",
+        "offsets",
+        "peel",
+        "forward",
+        "place",
+        "tile",
+        "allocate",
+    ];
 
     /// Limits the pass with this name; returns whether it exists.
     ///

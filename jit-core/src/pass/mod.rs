@@ -9,6 +9,7 @@
 //! | `hand_on` | a float that a stencil hands on as one (with `represent` behind it) | `check::graph` |
 //! | [`rewrite`] | a smaller graph, by rules, folding and value numbering | `check::graph` |
 //! | [`counters`] | loops with integer counters beside floats that are converted | `check::graph` |
+//! | [`offsets`] | sums in place of conversions of floats beside others | `check::graph` |
 //! | [`peel`] | loops whose first iteration runs in front of them | `check::graph` |
 //! | [`forward`] | loads replaced by the stored values | `check::graph` |
 //! | [`rewrite`] | the simplifications that forwarding enables | `check::graph` |
@@ -40,6 +41,7 @@ pub mod limits;
 pub mod live;
 pub mod number;
 mod observe;
+pub mod offsets;
 pub mod peel;
 mod pinned;
 pub mod place;

@@ -16,14 +16,15 @@ use crate::ir::tiles::TileList;
 use core::fmt;
 
 /// The stages that an observer sees, in their order; `kinds` and `lower` are there only if the bytecode type has kinds of
-/// values, `counters` and `peel` only if they changed something, and `rewrite` runs a second time after `forward`.
-pub const STAGES: [&str; 14] = [
+/// values, `counters`, `offsets` and `peel` only if they changed something, and `rewrite` runs a second time after `forward`.
+pub const STAGES: [&str; 15] = [
     "build",
     "kinds",
     "represent",
     "lower",
     "rewrite",
     "counters",
+    "offsets",
     "peel",
     "forward",
     "dead",

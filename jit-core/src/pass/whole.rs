@@ -30,20 +30,26 @@ pub(super) fn distance(graph: &Graph, float: Node) -> Option<Distance> {
     let mut distance = Distance { from: float, by: 0 };
     for _ in 0..MAX_ADDITIONS {
         distance.from = out_of_box(graph, distance.from);
-        let data = graph.node(distance.from);
-        if !matches!(data.op, Op::ADD | Op::SUB) || data.sig.ty != Type::F64 {
-            break;
-        }
-        let [one, other] = graph.inputs(distance.from)[..] else { break };
-        let number = |node: Node| constant(graph, node).and_then(whole);
-        (distance.from, distance.by) = match (data.op, number(one), number(other)) {
-            (Op::ADD, _, Some(by)) => (one, distance.by + by),
-            (Op::ADD, Some(by), _) => (other, distance.by + by),
-            (Op::SUB, _, Some(by)) => (one, distance.by - by),
-            _ => break,
-        };
+        let Some((from, by)) = step(graph, distance.from) else { break };
+        distance = Distance { from, by: distance.by + by };
     }
     (distance.by.abs() <= FURTHEST_START).then_some(distance)
+}
+
+/// What a float is the sum of, if that is another one and a constant whole number.
+pub(super) fn step(graph: &Graph, float: Node) -> Option<(Node, i64)> {
+    let data = graph.node(float);
+    if !matches!(data.op, Op::ADD | Op::SUB) || data.sig.ty != Type::F64 {
+        return None;
+    }
+    let [one, other] = graph.inputs(float)[..] else { return None };
+    let number = |node: Node| constant(graph, node).and_then(whole);
+    match (data.op, number(one), number(other)) {
+        (Op::ADD, _, Some(by)) => Some((one, by)),
+        (Op::ADD, Some(by), _) => Some((other, by)),
+        (Op::SUB, _, Some(by)) => Some((one, -by)),
+        _ => None,
+    }
 }
 
 /// The bits of a constant, also of one that is taken out of a box.
