@@ -17,6 +17,14 @@ use std::path::Path;
 
 const DIVIDER: &str = "----\n";
 
+/// Runs a pass that changes the graph on every case in its folder.
+fn golden_pass(folder: &str, mut pass: impl FnMut(&mut Graph)) {
+    golden(folder, |mut graph| {
+        pass(&mut graph);
+        print::graph(&graph)
+    });
+}
+
 /// Runs a pass on every case in its folder. The pass keeps its scratch memory between cases, as it does in a compiler.
 fn golden(folder: &str, mut pass: impl FnMut(Graph) -> String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(folder);
@@ -58,45 +66,40 @@ fn place() {
 #[test]
 fn number() {
     let mut scratch = pass::number::Scratch::default();
-    golden("number", |mut graph| {
-        pass::number::number(&mut scratch, &mut graph);
-        print::graph(&graph)
+    golden_pass("number", |graph| {
+        pass::number::number(&mut scratch, graph);
     });
 }
 
 #[test]
 fn dead() {
     let mut scratch = pass::dead::Scratch::default();
-    golden("dead", |mut graph| {
-        pass::dead::dead(&mut scratch, &mut graph);
-        print::graph(&graph)
+    golden_pass("dead", |graph| {
+        pass::dead::dead(&mut scratch, graph);
     });
 }
 
 #[test]
 fn forward() {
     let mut scratch = pass::forward::Scratch::default();
-    golden("forward", |mut graph| {
-        pass::forward::forward(&mut scratch, &mut graph);
-        print::graph(&graph)
+    golden_pass("forward", |graph| {
+        pass::forward::forward(&mut scratch, graph);
     });
 }
 
 #[test]
 fn offsets() {
     let mut scratch = pass::offsets::Scratch::default();
-    golden("offsets", |mut graph| {
-        pass::offsets::offsets(&mut scratch, &mut graph);
-        print::graph(&graph)
+    golden_pass("offsets", |graph| {
+        pass::offsets::offsets(&mut scratch, graph);
     });
 }
 
 #[test]
 fn peel() {
     let mut scratch = pass::peel::Scratch::default();
-    golden("peel", |mut graph| {
-        pass::peel::peel(&mut scratch, &mut graph);
-        print::graph(&graph)
+    golden_pass("peel", |graph| {
+        pass::peel::peel(&mut scratch, graph);
     });
 }
 
@@ -167,10 +170,9 @@ fn kinds() {
 #[test]
 fn represent() {
     let mut scratch = pass::represent::Scratch::default();
-    golden("represent", |mut graph| {
-        pass::represent::represent(&mut scratch, &mut graph, &[]);
-        assert_eq!(check::graph::graph(&graph), [], "{}", print::graph(&graph));
-        print::graph(&graph)
+    golden_pass("represent", |graph| {
+        pass::represent::represent(&mut scratch, graph, &[]);
+        assert_eq!(check::graph::graph(graph), [], "{}", print::graph(graph));
     });
 }
 
@@ -178,9 +180,8 @@ fn represent() {
 #[test]
 fn rewrite() {
     let mut scratch = pass::rewrite::Scratch::default();
-    golden("rewrite", |mut graph| {
-        pass::rewrite::rewrite(&mut scratch, &mut graph, &[]);
-        print::graph(&graph)
+    golden_pass("rewrite", |graph| {
+        pass::rewrite::rewrite(&mut scratch, graph, &[]);
     });
 }
 

@@ -306,6 +306,20 @@ impl Graph {
         self.add(Op::NZ, Sig { from: Type::I64, ty: Type::Flag }, &[bits], 0, origin)
     }
 
+    /// Makes a node such a flag.
+    pub fn become_known_flag(&mut self, node: Node, holds: bool) {
+        let bits = self.constant(Type::I64, holds as u64, self.node(node).origin);
+        self.redefine(node, Op::NZ, Sig { from: Type::I64, ty: Type::Flag }, &[bits], 0);
+    }
+
+    /// Whether such a flag holds; `None` for all other nodes.
+    pub fn as_known_flag(&self, node: Node) -> Option<bool> {
+        match (self.node(node).op, self.inputs(node)) {
+            (Op::NZ, &[bits]) => self.as_const(bits).map(|bits| bits != 0),
+            _ => None,
+        }
+    }
+
     /// Adds a node at the end of a block's body.
     pub fn push(&mut self, block: Block, op: Op, sig: Sig, inputs: &[Node], imm: u64, origin: u32) -> Node {
         let node = self.add(op, sig, inputs, imm, origin);

@@ -78,17 +78,9 @@ impl Scratch {
     /// Finds the branches on whether floats are whole numbers of 32 bits.
     fn find_checks(&mut self, graph: &Graph) {
         self.checks.clear();
-        for &block in &self.flow.order {
-            let end = graph.block(block).end;
-            if graph.node(end).op != Op::BR {
-                continue;
-            }
-            let succeeds = graph.block(block).succs[0];
-            if let Some(whole) = checked(graph, graph.inputs(end)[0], Type::I32)
-                && let [_] = graph.block(succeeds).preds[..]
-            {
-                let float = graph.inputs(whole)[0];
-                self.checks.entry(float).or_insert((whole, self.flow.rank[succeeds.at()]));
+        for (flag, succeeds) in self.flow.branches(graph) {
+            if let Some(whole) = checked(graph, flag, Type::I32) {
+                self.checks.entry(graph.inputs(whole)[0]).or_insert((whole, succeeds));
             }
         }
     }
@@ -186,8 +178,7 @@ impl Scratch {
         for at in 0..graph.nodes.len() {
             let flag = Node::from(at);
             if checked(graph, flag, Type::I64).as_ref().is_some_and(is_replaced) {
-                let one = graph.constant(Type::I64, 1, graph.node(flag).origin);
-                graph.redefine(flag, Op::NZ, Sig { from: Type::I64, ty: Type::Flag }, &[one], 0);
+                graph.become_known_flag(flag, true);
             }
         }
     }

@@ -10,7 +10,8 @@
 //! pointers (Myers, "An Applicative Random-Access Stack"), so long straight-line code costs nothing extra.
 
 use crate::ir::graph::{Graph, Heat};
-use crate::ir::index::Block;
+use crate::ir::index::{Block, Node};
+use crate::vocab::Op;
 
 /// Marks the absence of a rank or a loop.
 pub const NONE: u32 = u32::MAX;
@@ -63,6 +64,57 @@ impl FlowGraph {
     pub fn find_dominance(&mut self, graph: &Graph) {
         self.find_order(graph);
         self.find_dominators(graph);
+    }
+
+    /// Computes everything if there may be a loop, which is true if an edge leads back; if not, only `order` and `rank`. Returns whether.
+    pub fn find_if_loops(&mut self, graph: &Graph) -> bool {
+        self.find_order(graph);
+        let leads_back = (0u32..).zip(&self.order).any(|(rank, block)| {
+            let mut from = graph.block(*block).preds.iter().map(|pred| self.rank[pred.block.at()]);
+            from.any(|from| from != NONE && from >= rank)
+        });
+        if leads_back {
+            self.find_dominators(graph);
+            self.find_loops(graph);
+        }
+        leads_back
+    }
+
+    /// The flag of each branch whose first way leads to a block that nothing else leads to, and the rank of that block, in order: the flag
+    /// holds wherever that block dominates.
+    pub fn branches<'a>(&'a self, graph: &'a Graph) -> impl Iterator<Item = (Node, u32)> + 'a {
+        self.order.iter().filter_map(|block| {
+            let data = graph.block(*block);
+            let succeeds = *data.succs.first().filter(|_| graph.node(data.end).op == Op::BR)?;
+            let is_only_way = graph.block(succeeds).preds.len() == 1;
+            is_only_way.then(|| (graph.inputs(data.end)[0], self.rank[succeeds.at()]))
+        })
+    }
+
+    /// Whether a value does not depend on anything but what is made in blocks that dominate this one, the block itself included. An address that
+    /// depends on more than `most` nodes is not looked at. Takes a rank.
+    pub fn is_known_in(
+        &self,
+        graph: &Graph,
+        work: &mut Vec<Node>,
+        value: Node,
+        rank: u32,
+        most: usize,
+    ) -> bool {
+        work.clear();
+        work.push(value);
+        let mut n_seen = 0;
+        while let Some(node) = work.pop() {
+            n_seen += 1;
+            let home = graph.node(node).block;
+            if n_seen > most || (home.is_some() && !self.dominates(self.rank[home.at()], rank)) {
+                return false;
+            }
+            if !home.is_some() {
+                work.extend(graph.inputs(node));
+            }
+        }
+        true
     }
 
     /// Whether a block is reachable from the entry.

@@ -20,7 +20,7 @@
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
-use super::places::{MemoryPlace, WrittenPlaces};
+use super::places::{MAX_ADDRESS, MemoryPlace, WrittenPlaces};
 use crate::ir::graph::{Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
 use crate::ir::regions::{MemoryRegion, MemoryRegions};
@@ -28,9 +28,6 @@ use crate::vocab::{Op, Props, Sig, Type};
 
 /// How many values in memory are remembered; the oldest are forgotten.
 const MAX_KNOWN: usize = 24;
-
-/// How many nodes an address may depend on for its load to be hoisted out of a loop.
-const MAX_ADDRESS: usize = 16;
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
@@ -213,9 +210,7 @@ impl Forwarder<'_> {
         if self.graph.node(end).op != Op::BR {
             return None;
         }
-        let flag = self.graph.inputs(end)[0];
-        let known = self.graph.as_const(*self.graph.inputs(flag).first()?)?;
-        (self.graph.node(flag).op == Op::NZ).then_some(usize::from(known == 0))
+        self.graph.as_known_flag(self.graph.inputs(end)[0]).map(|holds| usize::from(!holds))
     }
 
     fn is_poll(&self, node: Node) -> bool {
@@ -235,24 +230,10 @@ impl Forwarder<'_> {
         (ways.next().is_none() && self.graph.block(before).succs.len() == 1).then_some(before)
     }
 
-    /// Whether a value can be computed at the end of a block.
-    fn is_known_in(&mut self, value: Node, block: Block) -> bool {
+    /// Whether an address can be computed at the end of a block.
+    fn is_known_in(&mut self, address: Node, block: Block) -> bool {
         let Scratch { flow, work, .. } = &mut *self.scratch;
-        let rank = flow.rank[block.at()];
-        work.clear();
-        work.push(value);
-        let mut n_seen = 0;
-        while let Some(node) = work.pop() {
-            n_seen += 1;
-            let home = self.graph.node(node).block;
-            if n_seen > MAX_ADDRESS || (home.is_some() && !flow.dominates(flow.rank[home.at()], rank)) {
-                return false;
-            }
-            if !home.is_some() {
-                work.extend(self.graph.inputs(node));
-            }
-        }
-        true
+        flow.is_known_in(self.graph, work, address, flow.rank[block.at()], MAX_ADDRESS)
     }
 
     fn walk(&mut self) {

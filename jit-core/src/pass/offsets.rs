@@ -14,18 +14,12 @@
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
-use super::whole::{checked, converted, step};
+use super::whole::{Distance, checked, converted, distance, distance_until};
 use crate::ir::graph::Graph;
 use crate::ir::grouped::Grouped;
 use crate::ir::index::Node;
 use crate::vocab::{Op, Sig, Type};
 use std::collections::HashMap;
-
-/// How many additions of constants lie between two floats.
-const MAX_ADDITIONS: usize = 4;
-
-/// How far apart two floats are.
-const FURTHEST: i64 = 1 << 32;
 
 /// How many nodes may depend on a conversion that is replaced, up to those that have a place.
 const MAX_USERS: usize = 64;
@@ -64,12 +58,13 @@ struct NearIndex {
 /// Replaces conversions by sums; returns whether that changed something.
 pub fn offsets(scratch: &mut Scratch, graph: &mut Graph) -> bool {
     let is_beside = |at: usize| {
-        converted(graph, Node::from(at), Type::I64).is_some_and(|float| step(graph, float).is_some())
+        let float = converted(graph, Node::from(at), Type::I64);
+        float.is_some_and(|float| distance(graph, float).is_some_and(|distance| distance.from != float))
     };
     if !(0..graph.nodes.len()).any(is_beside) {
         return false;
     }
-    scratch.flow.find(graph);
+    scratch.flow.find_dominance(graph);
     scratch.find_known(graph);
     let found: Vec<NearIndex> =
         (0..graph.nodes.len()).filter_map(|at| scratch.beside(graph, Node::from(at))).collect();
@@ -93,14 +88,7 @@ impl Scratch {
         self.known.clear();
         let mut whole: HashMap<Node, u32> = HashMap::new();
         let mut below: Vec<(Node, u32)> = Vec::new();
-        for &block in &self.flow.order {
-            let end = graph.block(block).end;
-            if graph.node(end).op != Op::BR {
-                continue;
-            }
-            let succeeds = graph.block(block).succs[0];
-            let [_] = graph.block(succeeds).preds[..] else { continue };
-            let (flag, rank) = (graph.inputs(end)[0], self.flow.rank[succeeds.at()]);
+        for (flag, rank) in self.flow.branches(graph) {
             if let Some(index) = checked(graph, flag, Type::I64) {
                 whole.entry(index).or_insert(rank);
             } else if let Some(index) = below_a_length(graph, flag) {
@@ -119,18 +107,10 @@ impl Scratch {
 
     /// What a node is if it converts a float that is beside a known one.
     fn beside(&self, graph: &Graph, conversion: Node) -> Option<NearIndex> {
-        let (mut float, mut by) = (converted(graph, conversion, Type::I64)?, 0i64);
-        for _ in 0..MAX_ADDITIONS {
-            let (from, distance) = step(graph, float)?;
-            (float, by) = (from, by + distance);
-            if by.abs() > FURTHEST {
-                return None;
-            }
-            if let Some(&(index, known_in)) = self.known.get(&float) {
-                return Some(NearIndex { conversion, index, by, known_in });
-            }
-        }
-        None
+        let float = converted(graph, conversion, Type::I64)?;
+        let Distance { from, by } = distance_until(graph, float, |float| self.known.contains_key(&float))?;
+        let &(index, known_in) = self.known.get(&from).filter(|_| from != float)?;
+        Some(NearIndex { conversion, index, by, known_in })
     }
 
     fn find_users(&mut self, graph: &Graph) {
@@ -187,8 +167,7 @@ impl Scratch {
         for &back in self.users.group(conversion.at()) {
             for &flag in self.users.group(back.at()) {
                 if checked(graph, flag, Type::I64) == Some(conversion) {
-                    let one = graph.constant(Type::I64, 1, graph.node(flag).origin);
-                    graph.redefine(flag, Op::NZ, Sig { from: Type::I64, ty: Type::Flag }, &[one], 0);
+                    graph.become_known_flag(flag, true);
                 }
             }
         }
@@ -208,7 +187,7 @@ fn below_a_length(graph: &Graph, flag: Node) -> Option<Node> {
     let bound = graph.node(length);
     let is_short = match bound.op {
         Op::UCAST => bound.sig.from.bits() <= 32,
-        Op::CONST => bound.imm <= FURTHEST as u64,
+        Op::CONST => bound.imm <= 1 << 32,
         _ => false,
     };
     (is_short && converted(graph, index, Type::I64).is_some()).then_some(index)

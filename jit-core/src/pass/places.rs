@@ -12,6 +12,9 @@ use crate::vocab::{Op, Type};
 /// How many stores in loops are looked at one by one.
 const MAX_STORES: usize = 16;
 
+/// How many nodes an address may depend on for its load to leave a loop.
+pub(super) const MAX_ADDRESS: usize = 16;
+
 /// A place in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct MemoryPlace {

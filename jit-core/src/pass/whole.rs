@@ -27,17 +27,29 @@ pub(super) struct Distance {
 
 /// How far a float is from another one, to which constants were added.
 pub(super) fn distance(graph: &Graph, float: Node) -> Option<Distance> {
+    distance_until(graph, float, |_| false)
+}
+
+/// Likewise, but the other one is the first for which `is_enough` holds, if there is such a one on the way.
+pub(super) fn distance_until(
+    graph: &Graph,
+    float: Node,
+    is_enough: impl Fn(Node) -> bool,
+) -> Option<Distance> {
     let mut distance = Distance { from: float, by: 0 };
     for _ in 0..MAX_ADDITIONS {
         distance.from = out_of_box(graph, distance.from);
         let Some((from, by)) = step(graph, distance.from) else { break };
         distance = Distance { from, by: distance.by + by };
+        if is_enough(from) {
+            break;
+        }
     }
     (distance.by.abs() <= FURTHEST_START).then_some(distance)
 }
 
 /// What a float is the sum of, if that is another one and a constant whole number.
-pub(super) fn step(graph: &Graph, float: Node) -> Option<(Node, i64)> {
+fn step(graph: &Graph, float: Node) -> Option<(Node, i64)> {
     let data = graph.node(float);
     if !matches!(data.op, Op::ADD | Op::SUB) || data.sig.ty != Type::F64 {
         return None;

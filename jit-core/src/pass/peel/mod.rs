@@ -24,7 +24,7 @@ mod copy;
 use super::chaos::Chaos;
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
-use super::places::{MemoryPlace, WrittenPlaces};
+use super::places::{MAX_ADDRESS, MemoryPlace, WrittenPlaces};
 use crate::ir::graph::{Graph, Heat, Pred};
 use crate::ir::index::{Block, Node};
 use crate::ir::regions::MemoryRegions;
@@ -35,9 +35,6 @@ const MAX_LOOPS: usize = 8;
 
 /// How many pinned nodes a loop may have, together with what leads away from it.
 const MAX_NODES: usize = 256;
-
-/// How many nodes the address of a load may depend on.
-const MAX_ADDRESS: usize = 16;
 
 /// How many blocks behind a loop, one after another, end the function soon.
 const MAX_WAY_OUT: usize = 4;
@@ -85,8 +82,6 @@ impl Scratch {
 struct Region {
     /// The blocks; each comes behind its predecessors, but for edges back to the first one, which is the loop's head.
     blocks: Vec<Block>,
-    /// How many of them are the loop itself, before they were sorted.
-    n_inside: usize,
     /// The only edge from outside into the loop's head.
     before: Option<Pred>,
     /// The only block outside to which control goes on, if there is one. All its predecessors are in the region.
@@ -95,11 +90,9 @@ struct Region {
 
 /// Copies loops; returns whether there were any.
 pub fn peel(scratch: &mut Scratch, graph: &mut Graph) -> bool {
-    scratch.flow.find_order(graph);
-    if !has_loops(graph, &scratch.flow) {
+    if !scratch.flow.find_if_loops(graph) {
         return false;
     }
-    scratch.flow.find(graph);
     let mut loops = innermost(&scratch.flow);
     if loops.is_empty() {
         return false;
@@ -117,16 +110,6 @@ pub fn peel(scratch: &mut Scratch, graph: &mut Graph) -> bool {
         }
     }
     has_changed
-}
-
-/// Whether an edge leads back. Takes the order alone.
-fn has_loops(graph: &Graph, flow: &FlowGraph) -> bool {
-    flow.order.iter().enumerate().any(|(rank, block)| {
-        graph.block(*block).preds.iter().any(|pred| {
-            let from = flow.rank[pred.block.at()];
-            from != NONE && from as usize >= rank
-        })
-    })
 }
 
 /// The loops that contain no other, each with its blocks in their order.
@@ -168,30 +151,13 @@ impl Scratch {
 
     /// Whether a node is a load that finds the same in all iterations.
     fn stays(&mut self, graph: &Graph, this: u32, node: Node) -> bool {
-        graph.node(node).op == Op::LOAD
-            && !graph.may_fault(node)
-            && self.is_from_outside(graph, this, graph.inputs(node)[0])
-            && !self.writes.may_write(&self.flow, this, MemoryPlace::of_load(graph, node, |node| node))
-    }
-
-    /// Whether a value does not depend on anything in an innermost loop.
-    fn is_from_outside(&mut self, graph: &Graph, this: u32, value: Node) -> bool {
-        self.work.clear();
-        self.work.push(value);
-        let mut n_seen = 0;
-        while let Some(node) = self.work.pop() {
-            n_seen += 1;
-            let home = graph.node(node).block;
-            if n_seen > MAX_ADDRESS {
-                return false;
-            }
-            match home.is_some().then(|| self.flow.rank[home.at()]) {
-                Some(rank) if rank == NONE || self.flow.innermost[rank as usize] == this => return false,
-                Some(_) => {}
-                None => self.work.extend(graph.inputs(node)),
-            }
+        if graph.node(node).op != Op::LOAD || graph.may_fault(node) {
+            return false;
         }
-        true
+        let Scratch { flow, work, writes, .. } = self;
+        let before = flow.idom[flow.loops[this as usize].head as usize];
+        flow.is_known_in(graph, work, graph.inputs(node)[0], before, MAX_ADDRESS)
+            && !writes.may_write(flow, this, MemoryPlace::of_load(graph, node, |node| node))
     }
 
     /// Finds what is copied for a loop; returns false if that is too much, or has no shape that can be copied.
@@ -200,7 +166,6 @@ impl Scratch {
         self.is_in_region.resize(graph.blocks.len(), false);
         self.region.blocks.clear();
         self.region.blocks.extend_from_slice(blocks);
-        self.region.n_inside = blocks.len();
         blocks.iter().for_each(|block| self.is_in_region[block.at()] = true);
         if !self.find_edge_before(graph, this) || self.is_irregular(graph) {
             return false;
@@ -265,15 +230,10 @@ impl Scratch {
     /// Finds the only block to which control goes on; returns false if there are several, or if others go on there.
     fn find_behind(&mut self, graph: &Graph) -> bool {
         self.region.behind = None;
-        for &block in &self.region.blocks {
-            for &succ in &graph.block(block).succs {
-                let is_another = self.region.behind.is_some_and(|behind| behind != succ);
-                if !self.is_in_region[succ.at()] && is_another {
-                    return false;
-                }
-                if !self.is_in_region[succ.at()] {
-                    self.region.behind = Some(succ);
-                }
+        let succs = self.region.blocks.iter().flat_map(|block| &graph.block(*block).succs);
+        for &succ in succs.filter(|succ| !self.is_in_region[succ.at()]) {
+            if self.region.behind.replace(succ).is_some_and(|behind| behind != succ) {
+                return false;
             }
         }
         let is_inside = |pred: &Pred| self.is_in_region[pred.block.at()];
