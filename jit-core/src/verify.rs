@@ -24,9 +24,45 @@ pub struct Shape {
     pub targets: BitSet,
     /// The targets of backward jumps. Every path around a loop passes one of them.
     pub heads: BitSet,
+    /// The loops, one for each head, by heads.
+    pub loops: Vec<LoopSpan>,
+}
+
+/// Where a loop of bytecode is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LoopSpan {
+    /// The bytecode at which iterations begin.
+    pub head: u32,
+    /// The last bytecode that jumps back there.
+    pub last: u32,
 }
 
 impl Shape {
+    /// Whether the loop with this head has another one in it.
+    ///
+    /// ```
+    /// # use azulejo_core::verify::{LoopSpan, Shape};
+    /// let loops = [(2, 9), (4, 6), (12, 15)].map(|(head, last)| LoopSpan { head, last });
+    /// let shape = Shape { loops: loops.to_vec(), ..Shape::default() };
+    /// assert_eq!([2, 4, 12].map(|head| shape.has_inner_loop(head)), [true, false, false]);
+    /// ```
+    pub fn has_inner_loop(&self, head: u32) -> bool {
+        let Ok(at) = self.loops.binary_search_by_key(&head, |span| span.head) else { return false };
+        self.loops.get(at + 1).is_some_and(|next| next.head <= self.loops[at].last)
+    }
+
+    /// Whether the loop with this head is in another one.
+    ///
+    /// ```
+    /// # use azulejo_core::verify::{LoopSpan, Shape};
+    /// let loops = [(2, 9), (4, 6), (12, 15)].map(|(head, last)| LoopSpan { head, last });
+    /// let shape = Shape { loops: loops.to_vec(), ..Shape::default() };
+    /// assert_eq!([2, 4, 12].map(|head| shape.has_outer_loop(head)), [false, true, false]);
+    /// ```
+    pub fn has_outer_loop(&self, head: u32) -> bool {
+        self.loops.iter().take_while(|span| span.head < head).any(|span| head <= span.last)
+    }
+
     /// Makes baseline code read these VM registers from their slots, also if the bytecode before has just written them. They are in ascending order.
     ///
     /// ```
@@ -79,9 +115,9 @@ pub struct Function<'a, B> {
     pub leaves_out: bool,
     /// The sites of the bytecodes, if code may know the cases that they have when it is made.
     pub sites: Option<&'a Sites>,
-    /// The budget that loop heads count down, if they count. Each iteration takes one away. Below zero, the code is left at
-    /// the loop's head.
-    pub budget: Option<*const Cell<i32>>,
+    /// The budgets that loop heads count down, if they count: the first one at the heads of loops without loops in them, the second one
+    /// at all others. Each iteration takes one away. Below zero, the code is left at the loop's head.
+    pub budget: Option<*const [Cell<i32>; 2]>,
 }
 
 /// A fault in a function's bytecode, and its place.
@@ -314,7 +350,8 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     }
     let verifier = Verifier { code, labels, registers };
     let mut uses_stack = false;
-    let mut targets = Targets { all: BitSet::new(code.len()), heads: BitSet::new(code.len()) };
+    let mut targets =
+        Targets { all: BitSet::new(code.len()), heads: BitSet::new(code.len()), loops: Vec::new() };
     for at in 0..code.len() {
         if !verifier.has_registers(at) {
             uses_stack |= verifier.check_operands(at, &mut targets)?;
@@ -324,19 +361,18 @@ pub fn verify<B: Bytecode>(code: &[B], labels: &[u32], registers: u32) -> Result
     if falls_through(verifier.template(last)) {
         return Err(VerifyError::at(code, last, Fault::FallsOff));
     }
-    if !uses_stack {
-        let Targets { all: targets, heads } = targets;
-        return Ok(Shape { slots: registers, depths: Vec::new(), targets, heads });
-    }
-    let (slots, depths) = verifier.balance()?;
-    let Targets { all: targets, heads } = targets;
-    Ok(Shape { slots, depths, targets, heads })
+    let (slots, depths) = if uses_stack { verifier.balance()? } else { (registers, Vec::new()) };
+    let loops = targets.loops();
+    let Targets { all: targets, heads, .. } = targets;
+    Ok(Shape { slots, depths, targets, heads, loops })
 }
 
 /// The jump targets of a function.
 struct Targets {
     all: BitSet,
     heads: BitSet,
+    /// One for each jump back.
+    loops: Vec<LoopSpan>,
 }
 
 impl Targets {
@@ -344,7 +380,17 @@ impl Targets {
         self.all.insert(to);
         if to <= from {
             self.heads.insert(to);
+            self.loops.push(LoopSpan { head: to as u32, last: from as u32 });
         }
+    }
+
+    /// The loops, one for each head.
+    fn loops(&mut self) -> Vec<LoopSpan> {
+        let mut loops = core::mem::take(&mut self.loops);
+        // Of those with one head the longest comes first, and stays.
+        loops.sort_unstable_by_key(|span| (span.head, core::cmp::Reverse(span.last)));
+        loops.dedup_by_key(|span| span.head);
+        loops
     }
 }
 

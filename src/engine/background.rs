@@ -26,17 +26,18 @@ impl<B: Bytecode> Background<B> {
 }
 
 impl<B: Bytecode> Engine<B> {
-    /// Requests code of the optimizer with which a function resumes at a bytecode, unless better code has come. Returns whether
-    /// this thread has nothing to compile.
-    pub(super) fn tier_up_in_background(&self, function: &Function<B>, at: u32) -> bool {
+    /// Takes what the worker has made. Returns whether the function has got code for calls, so that there is nothing to compile.
+    pub(super) fn comes_from_background(&self, function: &Function<B>) -> bool {
         // This may install the code, or evict code, so the caller's decision is made again.
         let was_direct = function.calls.is_direct();
         self.collect();
-        if !was_direct && function.calls.is_direct() {
-            // The function has got code for calls, and a budget: this may be the last of its calls in baseline code, or a call that
-            // found no code a moment ago, and enters this one now.
-            return true;
-        }
+        // The function has a budget then: this may be the last of its calls in baseline code, or a call that found no code a moment ago, and
+        // enters this one now.
+        !was_direct && function.calls.is_direct()
+    }
+
+    /// Requests code of the optimizer with which a function resumes at a bytecode. Returns whether this thread has nothing to compile.
+    pub(super) fn request_entry(&self, function: &Function<B>, at: u32) -> bool {
         let is_wanted =
             self.next_tier(function, at) == Some(Tier::Optimizer) && !function.code.has_optimized(at);
         is_wanted && self.request(function, Purpose::Entry(at))

@@ -129,8 +129,8 @@ impl<B: Bytecode> Engine<B> {
         match tier {
             Tier::Baseline if !function.code.has_baseline() => {
                 let code = self.watched(function, Form::Baseline, |watch| {
-                    let counter = self.counter(function).map(std::ptr::from_ref);
-                    let bytecode = function.body().bytecode(counter);
+                    let counters = self.counters(function).map(std::ptr::from_ref);
+                    let bytecode = function.body().bytecode(counters);
                     let (mut backend, links) = (self.backend.borrow_mut(), self.links.borrow());
                     let code =
                         backend.baseline(&bytecode, function.body().linkage(links.functions()), watch)?;
@@ -322,9 +322,9 @@ impl<B: Bytecode> Engine<B> {
         }
     }
 
-    /// The counter that baseline code decrements for calls and loop iterations, if functions tier up.
-    pub(super) fn counter<'a>(&self, function: &'a Function<B>) -> Option<&'a Cell<i32>> {
-        self.tiers.threshold(Tier::Baseline).map(|_| function.tier.budget.counter())
+    /// The numbers that baseline code decrements for calls and loop iterations, if functions tier up.
+    pub(super) fn counters<'a>(&self, function: &'a Function<B>) -> Option<&'a [Cell<i32>; 2]> {
+        self.tiers.threshold(Tier::Baseline).map(|_| function.tier.budget.counters())
     }
 
     /// Discards the code of an eighth of the functions whose code no call runs, least recently used first. Returns whether there

@@ -100,7 +100,7 @@ impl Tank {
         let result = run(&portion.left);
         self.set_left(self.left() + i64::from(portion.left.get()));
         if !is_endless {
-            budget.set(Some(had - (size - portion.returned.get() - portion.left.get())));
+            budget.counter().set(had - (size - portion.returned.get() - portion.left.get()));
         }
         result
     }

@@ -340,7 +340,7 @@ impl<B: Bytecode> Engine<B> {
             let (body, best) = (function.body(), function.code.best_at(0));
             let (code, budget) = match best.as_ref().ok_or(Error::NotCompiled)? {
                 TierCode::Optimized(code) => (code.as_target(body.unit()), None),
-                TierCode::Baseline(code) => (code.as_target(), self.counter(function)),
+                TierCode::Baseline(code) => (code.as_target(), self.counters(function)),
             };
             let links = self.links.borrow();
             let source = body.source(0, links.functions(), &Snapshot::NOTHING);
@@ -348,7 +348,7 @@ impl<B: Bytecode> Engine<B> {
                 accepts,
                 source: &source,
                 code,
-                budget: budget.map(|counter| counter.as_ptr().cast_const()),
+                budget: budget.map(|[calls, _]| calls.as_ptr().cast_const()),
                 cell: links.code_cell(function.number()),
             };
             self.backend.borrow_mut().adapter(&to)

@@ -28,6 +28,7 @@ impl<B: Bytecode> Engine<B> {
     pub(super) fn handle_move(&self, function: &Function<B>, at: u32) {
         if !function.code.has_optimized(at) && !function.tier.budget.is_endless() {
             self.counts.left_to_tier_up();
+            function.tier.await_next_loop();
             self.tier_up(function, at);
         }
     }
@@ -74,7 +75,10 @@ impl<B: Bytecode> Engine<B> {
     #[inline(never)]
     pub(super) fn tier_up(&self, function: &Function<B>, at: u32) {
         if self.next_tier(function, at) == Some(Tier::Optimizer)
-            && (self.await_call(function, at) || self.tier_up_in_background(function, at))
+            && (self.await_call(function, at)
+                || self.comes_from_background(function)
+                || self.await_loop(function, at)
+                || self.request_entry(function, at))
         {
             return;
         }
@@ -99,5 +103,13 @@ impl<B: Bytecode> Engine<B> {
         self.close(function);
         function.tier.await_call(self.tiers.threshold(Tier::Baseline));
         true
+    }
+    /// Called when the budget was used up in a loop. Returns whether the head of a loop around it is awaited before the optimizer compiles
+    /// anything.
+    fn await_loop(&self, function: &Function<B>, at: u32) -> bool {
+        let is_known = function.code.has_optimized(at) || function.tier.is_in_progress();
+        // Only baseline code counts them.
+        let may_come = function.code.has_baseline() && function.body().is_in_loops(at);
+        !is_known && may_come && function.tier.await_loop(self.tiers.threshold(Tier::Baseline))
     }
 }

@@ -22,7 +22,7 @@ use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::sites;
 use azulejo_core::ir::stencil::HoleSource;
 use azulejo_core::pass::build::Linkage;
-use azulejo_core::verify::Function;
+use azulejo_core::verify::{Function, Shape};
 use std::sync::Arc;
 
 /// The code around the stencils, and what bytecode refers to outside of itself.
@@ -38,8 +38,26 @@ pub(super) struct Around<'a, M: Backend> {
     pub(super) slow_paths: u64,
     /// The functions that the bytecode may call.
     pub(super) functions: Linkage<'a>,
-    /// The counting stencil, and its addresses: it reads them as operands, as from a bytecode.
-    pub(super) count: Option<(StencilId, [u64; 3])>,
+    pub(super) shape: &'a Shape,
+    pub(super) count: Option<Count>,
+}
+
+/// The counting stencil, and its addresses: it reads them as operands, as from a bytecode.
+#[derive(Debug)]
+pub(super) struct Count {
+    pub(super) stencil: StencilId,
+    /// At the heads of loops without loops in them.
+    pub(super) innermost: [u64; 3],
+    /// At the heads of all other loops.
+    pub(super) around: [u64; 3],
+}
+
+impl Count {
+    /// The operands of the stencil at a loop's head.
+    fn operands(&self, shape: &Shape, head: usize) -> Here<'_> {
+        let addresses = if shape.has_inner_loop(head as u32) { &self.around } else { &self.innermost };
+        Here { op: core::ptr::from_ref(addresses).cast(), top: &0 }
+    }
 }
 
 /// Bytecode of any type.
@@ -135,7 +153,7 @@ pub(super) fn fill<M: Backend>(
         Filler { plan, packed, around: &around, at, address, bytes }.fill();
     })?;
     let faults = packed.faulty.any().then(|| {
-        let counter = around.count.map_or(0, |(count, _)| packed.stencils[count.at()].cold.len);
+        let counter = around.count.as_ref().map_or(0, |count| packed.stencils[count.stencil.at()].cold.len);
         let sites = Sites {
             faulty: Arc::clone(&packed.faulty),
             stencils: plan.stencils().into(),
@@ -216,9 +234,9 @@ impl<M: Backend> Filler<'_, M> {
         let mut head = None;
         for next in self.plan.counted.iter().map(|next| *next as usize).chain([self.around.code.len]) {
             let start = to;
-            if let Some((count, budget)) = self.around.count.as_ref().filter(|_| head.is_some()) {
-                let count = &self.packed.stencils[count.at()];
-                let here = Here { op: core::ptr::from_ref(budget).cast(), top: &0 };
+            if let (Some(count), Some(head)) = (&self.around.count, head) {
+                let here = count.operands(self.around.shape, head);
+                let count = &self.packed.stencils[count.stencil.at()];
                 // SAFETY: the plan has room for the stencil here, and its operands are the addresses that `here` points to.
                 unsafe {
                     place::<false>(count, self.packed, self.bytes[to..self.at.cold].as_mut_ptr(), here)
@@ -272,15 +290,15 @@ impl<M: Backend> Filler<'_, M> {
 
     /// Handles the bytecodes on the plan's list, and the counting stencils.
     fn slow(&mut self) {
-        let Around { code, count, .. } = *self.around;
+        let Around { code, ref count, shape, .. } = *self.around;
         let (mut cold, mut table) = (self.at.cold, 0);
         let mut counter = 0;
-        if let Some((count, budget)) = &count {
-            let stencil = &self.packed.stencils[count.at()];
+        if let Some(count) = count {
+            let stencil = &self.packed.stencils[count.stencil.at()];
             counter = stencil.hot as usize;
             for &at in &self.plan.counted {
                 let at = at as usize;
-                let here = Here { op: core::ptr::from_ref(budget).cast(), top: &0 };
+                let here = count.operands(shape, at);
                 self.patch(&Placed { at, here, stencil, hot: self.start(at), cold, general: cold, table });
                 cold += stencil.cold.len as usize;
             }

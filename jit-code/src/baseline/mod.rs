@@ -46,7 +46,7 @@ use azulejo_core::pass::build::{Constants, KnownCases, Linkage, StencilRequest};
 use azulejo_core::pass::{Compilation, Observer, Target};
 use azulejo_core::verify::Function;
 use azulejo_core::vocab::{OpInfo, Vocabulary};
-use fill::Around;
+use fill::{Around, Count};
 use fixed::{JUMP, LEAVE, Wanted};
 use operand::operands;
 use pack::{StencilId, TableId};
@@ -144,11 +144,14 @@ impl<M: Backend> Baseline<M> {
         }
         let Linkage { stop, fuel, .. } = machinery.functions;
         let budget = function.budget.map(|budget| budget.addr() as u64);
-        let count = match (Wanted { budget, stop, fuel }).stencil() {
-            Some((number, addresses)) => Some((self.fixed(machinery, number)?, addresses)),
-            None => None,
+        let wanted = |budget| (Wanted { budget, stop, fuel }).stencil();
+        let count = match (wanted(budget), wanted(budget.map(|first| first + size_of::<i32>() as u64))) {
+            (Some((number, innermost)), Some((_, around))) => {
+                Some(Count { stencil: self.fixed(machinery, number)?, innermost, around })
+            }
+            _ => None,
         };
-        let counter = count.map(|(counter, _)| counter);
+        let counter = count.as_ref().map(|count| count.stencil);
         match function.shape.depths.is_empty() {
             true => self.plan::<B, false>(function, machinery, counter)?,
             false => self.plan::<B, true>(function, machinery, counter)?,
@@ -167,7 +170,8 @@ impl<M: Backend> Baseline<M> {
         let functions = machinery.functions;
         let own = frame.of(function.shape.slots);
         let (unit, slow_paths) = (unit as u64, slow_paths.address());
-        let around = Around { frame, own, code, labels, unit, kept, slow_paths, functions, count };
+        let shape = function.shape;
+        let around = Around { frame, own, code, shape, labels, unit, kept, slow_paths, functions, count };
         fill::fill(&self.plan, packed, around, memory)
     }
 

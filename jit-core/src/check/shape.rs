@@ -36,6 +36,10 @@ pub fn shape<B: Bytecode>(code: &[B], labels: &[u32], registers: u32, shape: &Sh
             if !shape.targets.contains(to) || to <= at && !shape.heads.contains(to) {
                 say(at, "jumps to a bytecode that is not known for it");
             }
+            let span = || shape.loops.binary_search_by_key(&to, |span| span.head as usize);
+            if to <= at && !span().is_ok_and(|span| at <= shape.loops[span].last as usize) {
+                say(at, "jumps back in no loop");
+            }
         }
         let Some(before) = height(at) else { continue };
         let operands = B::OPCODES[op.opcode()].operands;
@@ -50,6 +54,15 @@ pub fn shape<B: Bytecode>(code: &[B], labels: &[u32], registers: u32, shape: &Sh
         if targets(op, labels).chain(next).any(|to| height(to) != Some(after)) {
             say(at, "the operand stack has another height where control goes on");
         }
+    }
+    for span in &shape.loops {
+        let jumps_back = code.get(span.last as usize).map(|op| targets(op, labels).any(|to| to == span.head as usize));
+        if jumps_back != Some(true) {
+            say(span.last as usize, "ends a loop to whose head it does not jump");
+        }
+    }
+    if shape.loops.windows(2).any(|two| two[0].head >= two[1].head) {
+        say(0, "the loops are not in order");
     }
     if registers.checked_add(highest) != Some(shape.slots) {
         say(0, "the frame has not as many slots as are used");

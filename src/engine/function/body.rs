@@ -237,6 +237,11 @@ impl<B: Bytecode> Body<B> {
         self.code.ops.iter().any(|op| B::templates()[op.opcode()].takes_address_of_frame())
     }
 
+    /// Whether the loop whose head is at a bytecode is in others.
+    pub(crate) fn is_in_loops(&self, head: u32) -> bool {
+        self.shape.has_outer_loop(head)
+    }
+
     /// A number that changes when all code is discarded.
     pub(crate) fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
@@ -348,8 +353,8 @@ impl<B: Bytecode> Body<B> {
         }
     }
 
-    /// The function as the baseline compiler takes it. Its loops decrement this budget, if there is one. For the engine's thread.
-    pub(crate) fn bytecode(&self, budget: Option<*const Cell<i32>>) -> verify::Function<'_, B> {
+    /// The function as the baseline compiler takes it. Its loops decrement these budgets, if there are any. For the engine's thread.
+    pub(crate) fn bytecode(&self, budget: Option<*const [Cell<i32>; 2]>) -> verify::Function<'_, B> {
         // SAFETY: the bytecode exists as long as the body, and nobody writes it while it is compiled on its thread.
         let code = unsafe { &*self.running() };
         verify::Function {

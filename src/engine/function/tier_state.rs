@@ -16,6 +16,10 @@
 //! a short time. So it first awaits a call, for a budget more. If that comes first, the function is compiled for calls, and its
 //! loops are not compiled alone.
 //!
+//! A loop that is hot may be in others. Then the loop around it is compiled, and has the hot one in it: baseline code counts its iterations
+//! apart, so that it is left at that loop's head. If there are more loops around, that is the outermost that comes within a budget. Code
+//! of a loop alone is made if none comes: it iterates for long.
+//!
 //! Baseline code that lacked something is made again when what it lacked has run: at the next call or jump back. Meanwhile what was left
 //! of the budget is kept.
 
@@ -23,9 +27,13 @@ use crate::Error;
 use crate::engine::tiers::{Tier, Tiers};
 use std::cell::Cell;
 
-/// How many calls and loop iterations are left before tier-up. The interpreter and baseline code decrement it in place.
+/// What it costs to leave baseline code at the head of a loop that is not compiled, in iterations of a loop.
+const MEETING: i32 = 100;
+
+/// How many calls and loop iterations are left before tier-up. The interpreter and baseline code decrement it in place: the second number
+/// is for what baseline code counts at the heads of loops that have loops in them.
 #[derive(Debug)]
-pub(crate) struct Budget(Cell<i32>);
+pub(crate) struct Budget([Cell<i32>; 2]);
 
 impl Budget {
     /// The largest number, which stands for no limit.
@@ -33,22 +41,28 @@ impl Budget {
 
     /// Makes a budget of this amount; `None` stands for no limit.
     pub(crate) fn new(amount: Option<i32>) -> Budget {
-        Budget(Cell::new(amount.unwrap_or(Budget::ENDLESS)))
+        let amount = amount.unwrap_or(Budget::ENDLESS);
+        Budget([Cell::new(amount), Cell::new(amount)])
     }
 
     pub(crate) fn set(&self, amount: Option<i32>) {
-        self.0.set(amount.unwrap_or(Budget::ENDLESS));
+        self.0.iter().for_each(|number| number.set(amount.unwrap_or(Budget::ENDLESS)));
     }
 
     /// The number itself, for code that decrements it.
     #[inline(always)]
     pub(crate) fn counter(&self) -> &Cell<i32> {
+        &self.0[0]
+    }
+
+    /// Both numbers, for baseline code.
+    pub(crate) fn counters(&self) -> &[Cell<i32>; 2] {
         &self.0
     }
 
     #[inline(always)]
     pub(crate) fn left(&self) -> i32 {
-        self.0.get()
+        self.counter().get()
     }
 
     #[inline(always)]
@@ -58,21 +72,32 @@ impl Budget {
 
     #[inline(always)]
     pub(crate) fn is_used_up(&self) -> bool {
-        self.left() < 0
+        self.left() < 0 || self.is_used_up_around()
+    }
+
+    /// Whether it was used up at the head of a loop that has loops in it.
+    #[inline(always)]
+    fn is_used_up_around(&self) -> bool {
+        self.0[1].get() < 0
+    }
+
+    /// Makes the next head of such a loop use it up. The code may be at one, which counts once more when it goes on.
+    fn end_around(&self, is_at_one: bool) {
+        self.0[1].set(i32::from(is_at_one));
     }
 
     /// Subtracts an amount, unless the budget is endless.
     #[inline(always)]
     pub(crate) fn take(&self, amount: i32) {
         if !self.is_endless() {
-            self.0.set(self.left() - amount);
+            self.counter().set(self.left() - amount);
         }
     }
 
     /// Reduces the budget to at most this amount, unless it is endless.
     pub(crate) fn shorten(&self, most: i32) {
         if !self.is_endless() {
-            self.0.set(self.left().min(most));
+            self.0.iter().for_each(|number| number.set(number.get().min(most)));
         }
     }
 }
@@ -88,6 +113,17 @@ enum Tiering {
     Disabled,
 }
 
+/// Whether the optimizer is to compile a loop around the one that is hot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum AwaitedLoop {
+    #[default]
+    None,
+    /// The outermost that comes soon. Whether one has come that is in another loop.
+    Outermost { has_met: bool },
+    /// Whichever comes next.
+    Next,
+}
+
 /// The progress of a function toward the next tier.
 #[derive(Debug)]
 pub(crate) struct TierState {
@@ -95,6 +131,7 @@ pub(crate) struct TierState {
     pub(crate) budget: Budget,
     tiering: Cell<Tiering>,
     awaits_call: Cell<bool>,
+    awaited_loop: Cell<AwaitedLoop>,
     /// What was left of the budget, if baseline code is to be made again.
     kept: Cell<Option<i32>>,
 }
@@ -103,8 +140,13 @@ impl TierState {
     /// The state of a function without code.
     pub(crate) fn new(tiers: &Tiers) -> TierState {
         let budget = Budget::new(tiers.threshold(Tier::Interpreter));
-        let (tiering, awaits_call, kept) = (Cell::new(Tiering::Idle), Cell::default(), Cell::default());
-        TierState { budget, tiering, awaits_call, kept }
+        TierState {
+            budget,
+            tiering: Cell::new(Tiering::Idle),
+            awaits_call: Cell::default(),
+            awaited_loop: Cell::default(),
+            kept: Cell::default(),
+        }
     }
 
     /// Whether the function's loops have made it hot, and the next call is a reason to compile it.
@@ -119,9 +161,42 @@ impl TierState {
         self.budget.set(budget);
     }
 
+    /// Called when the budget was used up in a loop that is in others. Returns whether one of these is awaited, until loops have used up
+    /// this budget.
+    pub(crate) fn await_loop(&self, budget: Option<i32>) -> bool {
+        let awaited = self.awaited_loop.get();
+        let is_around = self.budget.is_used_up_around();
+        let next = match (awaited, is_around) {
+            // A loop between the outermost and the innermost one.
+            (AwaitedLoop::Outermost { .. }, true) => {
+                self.budget.take(MEETING);
+                if self.budget.left() < 0 {
+                    return false;
+                }
+                AwaitedLoop::Outermost { has_met: true }
+            }
+            (AwaitedLoop::Outermost { has_met: true }, false) => AwaitedLoop::Next,
+            (AwaitedLoop::None, _) => AwaitedLoop::Outermost { has_met: is_around },
+            // None came in time, or this is what was awaited.
+            (AwaitedLoop::Outermost { has_met: false } | AwaitedLoop::Next, _) => return false,
+        };
+        if !matches!((awaited, next), (AwaitedLoop::Outermost { .. }, AwaitedLoop::Outermost { .. })) {
+            self.budget.set(budget);
+        }
+        self.budget.end_around(is_around);
+        self.awaited_loop.set(next);
+        true
+    }
+
+    /// Awaits no other loop than the next one whose head uses up the budget.
+    pub(crate) fn await_next_loop(&self) {
+        self.awaited_loop.set(AwaitedLoop::Next);
+    }
+
     /// Gives the function the budget for its tier: a call has come, or none came in time.
     pub(crate) fn begin_budget(&self, budget: Option<i32>) {
         self.awaits_call.set(false);
+        self.awaited_loop.set(AwaitedLoop::None);
         self.kept.set(None);
         self.budget.set(budget);
     }

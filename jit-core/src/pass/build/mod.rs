@@ -38,6 +38,7 @@ mod inline;
 mod inlined;
 mod interpreted;
 mod invoke;
+mod jumps;
 mod known_kinds;
 mod leave;
 mod link;
@@ -79,6 +80,7 @@ use guard::LoopGuards;
 use known_kinds::KnownKinds;
 use link::{LinkScratch, Linker};
 use liveness::Liveness;
+use jumps::JumpScratch;
 use reached::ReachedScratch;
 use registers::RegisterValues;
 use values::ValueOperands;
@@ -171,6 +173,7 @@ pub struct BuildScratch {
     function: FunctionScratch,
     link: LinkScratch,
     reached: ReachedScratch,
+    jumps: JumpScratch,
     /// Adds exits at random.
     pub(super) chaos: Chaos,
 }
@@ -207,7 +210,7 @@ impl BuildScratch {
 
 /// Builds the graph of a function.
 pub fn build(scratch: &mut BuildScratch, source: &FunctionSource<'_>, graph: &mut Graph) {
-    let BuildScratch { function, link, reached, chaos } = scratch;
+    let BuildScratch { function, link, reached, jumps, chaos } = scratch;
     for params_for_all in [false, true] {
         graph.clear(source.vocab);
         graph.has_captured = !source.captured.is_empty();
@@ -230,7 +233,8 @@ pub fn build(scratch: &mut BuildScratch, source: &FunctionSource<'_>, graph: &mu
         if may_be_unreached {
             reached::drop_unreached(reached, graph);
         }
-        return function.registers.resolve(graph);
+        function.registers.resolve(graph);
+        return jumps::skip_jumps(jumps, graph);
     }
 }
 
