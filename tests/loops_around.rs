@@ -2,8 +2,8 @@
 
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
-use azulejo::prelude::*;
 use azulejo::Statistics;
+use azulejo::prelude::*;
 
 #[derive(Bytecode, Clone, Copy, Debug)]
 enum Op {
@@ -152,7 +152,10 @@ fn a_budget_is_enough_for_any_nest() {
             let stats = nest.call(builder.background(background));
             assert!(stats.optimizer.compiled <= nest.times.len() as u64, "{nest:?} {thresholds:?} {stats}");
             // Code is left some times for each loop, and no more than some hundred times on the way to loops around.
-            assert!(background || stats.tier_ups <= 100 * nest.times.len() as u64, "{nest:?} {thresholds:?} {stats}");
+            assert!(
+                background || stats.tier_ups <= 100 * nest.times.len() as u64,
+                "{nest:?} {thresholds:?} {stats}"
+            );
         }
     }
 }

@@ -56,7 +56,8 @@ pub fn shape<B: Bytecode>(code: &[B], labels: &[u32], registers: u32, shape: &Sh
         }
     }
     for span in &shape.loops {
-        let jumps_back = code.get(span.last as usize).map(|op| targets(op, labels).any(|to| to == span.head as usize));
+        let jumps_back =
+            code.get(span.last as usize).map(|op| targets(op, labels).any(|to| to == span.head as usize));
         if jumps_back != Some(true) {
             say(span.last as usize, "ends a loop to whose head it does not jump");
         }

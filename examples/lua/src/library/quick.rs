@@ -11,7 +11,7 @@ use crate::number;
 use crate::object::function::{Native, Quick};
 use crate::object::heap::{Gc, ObjectKind};
 use crate::object::value::{FUNCTION, Value};
-use crate::run::cases::{ALLOCATES, COMPUTES, FLOOR, SQUARE_ROOT};
+use crate::run::cases::{ABSOLUTE, ALLOCATES, BYTE, CEILING, COMPUTES, FLOOR, LARGER, SMALLER, SQUARE_ROOT};
 use crate::run::results::QUICK;
 use crate::run::vm::Vm;
 use crate::strings::transform;
@@ -72,13 +72,20 @@ fn of_result(bits: u32) -> f64 {
     f64::from(bits as i32)
 }
 
-/// What templates compute themselves, and how calls know it.
-const IN_TEMPLATES: &[(&str, &str, u32)] = &[("math", "floor", FLOOR), ("math", "sqrt", SQUARE_ROOT)];
+/// What templates compute themselves of this many arguments, and how calls know it. If they are others than templates take, the quick
+/// function is called, where there is one.
+const IN_TEMPLATES: &[(&str, &str, usize, u32)] = &[
+    ("math", "floor", 1, FLOOR),
+    ("math", "sqrt", 1, SQUARE_ROOT),
+    ("math", "abs", 1, ABSOLUTE),
+    ("math", "ceil", 1, CEILING),
+    ("string", "byte", 2, BYTE),
+    ("math", "max", 2, LARGER),
+    ("math", "min", 2, SMALLER),
+];
 
 /// What computes: library, name, function.
 const COMPUTING: &[(&str, &str, Arity)] = &[
-    ("math", "abs", of_number!(f64::abs)),
-    ("math", "ceil", of_number!(f64::ceil)),
     ("math", "cos", of_number!(f64::cos)),
     ("math", "exp", of_number!(f64::exp)),
     ("math", "log", of_number!(f64::ln)),
@@ -256,8 +263,10 @@ pub(super) fn open(vm: &mut Vm) {
             native(vm, library, name).add_quick(arguments, Quick { address: address as u64, kind });
         }
     }
-    for (library, name, kind) in IN_TEMPLATES {
-        native(vm, library, name).add_quick(1, Quick { address: 0, kind: *kind });
+    for (library, name, arguments, kind) in IN_TEMPLATES {
+        let native = native(vm, library, name);
+        let address = native.quick(*arguments).map_or(0, |quick| quick.address);
+        native.add_quick(*arguments, Quick { address, kind: *kind });
     }
 }
 
@@ -300,7 +309,16 @@ mod tests {
             "{ 'abc', 2, 2 }, { 12345, '2', 4 }, { 'abc', 5, 9 }",
             "b b b 234 234 234   ",
         );
+        mixed("math.min(a, b)", "{ 1, 2 }, { 7, '2' }, { -0.0, 0 }", "1 1 1 2 2 2 -0 -0 -0");
+        mixed("math.abs(a)", "{ -1.5 }, { '-2.5' }, { -0.0 }", "1.5 1.5 1.5 2.5 2.5 2.5 0 0 0");
+        mixed("math.ceil(a)", "{ 1.5 }, { '2.5' }, { -0.5 }", "2 2 2 3 3 3 -0 -0 -0");
         mixed("string.byte(a, b)", "{ 'abc', 2 }, { 'abc', -1 }, { 99, 1 }", "98 98 98 99 99 99 57 57 57");
+        mixed(
+            "string.byte(a, b)",
+            "{ 'abc', 3 }, { 'abc', 1.9 }, { '\\255', 1 }",
+            "99 99 99 97 97 97 255 255 255",
+        );
+        mixed("select('#', string.byte(a, b))", "{ 'abc', 4 }, { 'abc', 0 }, { '', 1 }", "0 0 0 0 0 0 0 0 0");
         mixed("bit.band(a, b)", "{ 7, 10 }, { -1, '255' }, { 2^32 + 5, 4 }", "2 2 2 255 255 255 4 4 4");
         mixed(
             "type(a)",

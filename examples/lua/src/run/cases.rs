@@ -28,7 +28,7 @@ pub(crate) struct CallCase {
     pub identity: u64,
     /// The address of the code that this call enters.
     pub code: u64,
-    /// One of [`CLOSURE`] to [`SQUARE_ROOT`].
+    /// One of [`CLOSURE`] to [`SMALLER`].
     pub kind: u32,
 }
 
@@ -42,6 +42,16 @@ pub(crate) const ALLOCATES: u32 = 2;
 pub(crate) const FLOOR: u32 = 3;
 /// It is `math.sqrt`.
 pub(crate) const SQUARE_ROOT: u32 = 4;
+/// It is `math.abs`.
+pub(crate) const ABSOLUTE: u32 = 5;
+/// It is `math.ceil`.
+pub(crate) const CEILING: u32 = 6;
+/// It is `string.byte`, of a position. The code is that of the quick function, for other arguments than templates take.
+pub(crate) const BYTE: u32 = 7;
+/// It is `math.max`, of two numbers; with the code of the quick function.
+pub(crate) const LARGER: u32 = 8;
+/// It is `math.min`, of two numbers; with the code of the quick function.
+pub(crate) const SMALLER: u32 = 9;
 
 /// The heap has never been in this epoch.
 pub(crate) const NEVER: u64 = u64::MAX;

@@ -1,6 +1,7 @@
 //! What runs: bytecode and what it leaves to Rust, the program's state, its errors and coroutines.
 
 pub(crate) mod bytecode;
+mod call_templates;
 mod calls;
 pub(crate) mod cases;
 pub(crate) mod clocks;
@@ -10,6 +11,7 @@ pub(crate) mod elements;
 pub(crate) mod error;
 mod fields;
 mod hooks;
+mod layout;
 pub(crate) mod levels;
 pub(crate) mod library_state;
 mod makers;

@@ -1,0 +1,230 @@
+//! What calls, returns and loops over what is called mean.
+//!
+//! A call knows what it has called. What a function of the library does with a few numbers is done here.
+
+use super::bytecode::Op;
+use super::cases::{ABSOLUTE, ALLOCATES, BYTE, CLOSURE as OF_CLOSURE, CallCase, FLOOR, LARGER, SQUARE_ROOT};
+use super::layout::*;
+use super::slow::*;
+use super::templates::values;
+use crate::object::value::{ABSENT, FALSE, FUNCTION, NIL, STRING, TABLE, THREAD, TRUE};
+use azulejo::{prelude::*, suspend};
+
+template! {
+    use values;
+
+    // A function has code of its own for few arguments, which may be another than that for any number of them.
+    macro ^code_for_any (,value) (load headers (addr (load headers (addr (unbox function ,value) &DEFINITION) u64) &CODE_FOR_ANY) u64)
+    // What a call knows of what it has called: a closure, or a quick function of the library. All else takes the slow way.
+    macro ^by_cache (,function ,learn ,count ,closure ,quick ,slow) (dov
+        (asv (($object function ,function))
+            (cachedv $cache CallCase (eq (load headers (addr $object &CODE) u64) (case identity))
+                (ifv (likely (eq (case kind) &OF_CLOSURE)) ,closure (,quick (branch (label slowly))))
+                (branch (label slowly)))
+            (branch (label slowly)))
+        (branch (label done))
+        (mark slowly)
+        (slowv (dov
+            (when (notf (full $cache))
+                (callv leaf ,learn (arglist (carg ,function u64) (carg (const ,count u32) u32) (carg $cache ptr))))
+            ,slow))
+        (mark done))
+    macro ^call (,learn ,count ,code ,arguments ,quick ,natively) (letv: (($function $function))
+        (^by_cache $function ,learn ,count (set $dst (invoke observes (case code) ,arguments u64)) ,quick
+            (set $dst (if (^is_closure $function) (invoke observes (,code $function) ,arguments u64) ,natively))))
+    // If the collector is to work, the call goes the way on which it does.
+    macro ^is_quick (,given ,way) (dov
+        (when (all (eq (case kind) &ALLOCATES) (unlikely (gt (load machine (addr (tc) &DEBT) i64) 0))) (branch (label other)))
+        (letv: (($given ,given)) (when (likely (ne $given &ABSENT)) (dov (set $dst $given) (branch (label end)))))
+        (mark other)
+        ,way
+        (mark end))
+    macro ^no_quick (,way) ,way
+    macro ^set_number (,number) (dov (set $dst (box number ,number)) (^set_count 1))
+    macro ^of_number (,operator ,done ,way) (asv (($x number $a)) (dov (^set_number (,operator $x)) ,done) ,way)
+    macro ^quick1 (,way) (dov
+        (ifv (ule (case kind) &ALLOCATES)
+            (dov
+                (^is_quick (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64)) u64)
+                    (branch (label other)))
+                (branch (label end)))
+            (ifv (eq (case kind) &FLOOR)
+                (^of_number floor (branch (label end)) (branch (label other)))
+                (ifv (eq (case kind) &SQUARE_ROOT)
+                    (^of_number sqrt (branch (label end)) (branch (label other)))
+                    (ifv (eq (case kind) &ABSOLUTE)
+                        (^of_number abs (branch (label end)) (branch (label other)))
+                        (^of_number ceil (branch (label end)) (branch (label other)))))))
+        (mark other)
+        ,way
+        (mark end))
+    macro ^larger_or_smaller (,done ,way) (asv (($x number $a) ($y number $b))
+        (dov (^set_number (if (if (eq (case kind) &LARGER) (gt $y $x) (lt $y $x)) $y $x)) ,done)
+        ,way)
+    macro ^byte (,done ,way) (asv (($text string $a) ($number number $b))
+        (letv: (($at (ftos_least $number i64)))
+            (when (all (eq (stof $at f64) $number) (ult (sub $at 1) (ucast (load headers (addr $text &LEN) u32) u64)))
+                (dov
+                    (^set_number (stof (ucast (load headers (addr (idx $text $at 1) &BEFORE_BYTES) u8) i64) f64))
+                    ,done)))
+        ,way)
+    macro ^quick2 (,way) (dov
+        (when (ugt (case kind) &ALLOCATES) (ifv (eq (case kind) &BYTE)
+            (^byte (branch (label end)) (branch (label quickly)))
+            (^larger_or_smaller (branch (label end)) (branch (label quickly)))))
+        (mark quickly)
+        (^is_quick
+            (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64) ,way)
+        (mark end))
+    macro ^quick3 (,way) (^is_quick
+        (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64) ,way)
+    // Or a closure stands for what is called.
+    macro ^or_callable (,given ,arguments) (let: (($given ,given))
+        (if (ne $given &ABSENT) $given (invoke observes (^code (^method)) ,arguments u64)))
+    Op::Call0! => unsafe (^call learn_call 0 ^code (arglist $function) ^no_quick (^or_callable
+        (call throws observes call0 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64)
+        (arglist (^method) $function)))
+    Op::Call1! => unsafe (^call learn_call 1 ^code (arglist $function $a) ^quick1 (^or_callable
+        (call throws observes call1 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64)) u64)
+        (arglist (^method) $function $a)))
+    Op::Call2! => unsafe (^call learn_call 2 ^code (arglist $function $a $b) ^quick2 (^or_callable
+        (call throws observes call2
+            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64)
+        (arglist (^method) $function $a $b)))
+    Op::Call3! => unsafe (^call learn_call 3 ^code (arglist $function $a $b $c) ^quick3 (^or_callable
+        (call throws observes call3
+            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64) (carg $c u64)) u64)
+        (arglist (^method) $function $a $b $c)))
+
+    macro ^set_count (,count) (store machine (addr (tc) &RESULT_COUNT) ,count u32)
+    macro ^first_of (,run) (load (window ,run) u64)
+    macro ^natively_many (,callee) (call throws observes ,callee (arglist
+        (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)
+
+    Op::Call! => unsafe (^call learn_call_for_any 0 ^code_for_any (arglist $call) ^no_quick (^natively_many call_many))
+    macro ^gather (,run) (call leaf gather (arglist (carg (tc) ptr) (carg (window ,run) ptr) (carg (length ,run) u64)) u64)
+    macro ^gathered () (load machine (addr (tc) &ARGUMENTS) ptr)
+    macro ^natively_gathered (,count) (call throws observes call_gathered
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,count u64)) u64)
+    macro ^count_results () (load machine (addr (tc) &RESULT_COUNT) u32)
+    Op::IfOneResult => unsafe (when (unlikely (ne (^count_results) 1)) (slowv (branch $otherwise)))
+    Op::CallWithResults => unsafe (let: (($function (^first_of $call)) ($n (^gather $call)))
+        (if (^is_closure $function)
+            (invoke observes (^code_for_any $function) (arglist (spread (^gathered) $n)) u64)
+            (^natively_gathered $n)))
+    macro ^gather_varargs () (call leaf gather_varargs (arglist
+        (carg (tc) ptr) (carg (window $call) ptr) (carg (length $call) u64) (carg $pack u64)) u64)
+    Op::CallWithVarargs => unsafe (let: (($function (^first_of $call)))
+        (if (^is_closure $function)
+            (let: (($n (^gather_varargs)))
+                (invoke observes (^code_for_any $function) (arglist (spread (^gathered) $n)) u64))
+            (call throws observes call_with_varargs (arglist (carg (tc) ptr) (carg (frames) ptr)
+                (carg (window $call) ptr) (carg (length $call) u64) (carg $pack u64)) u64)))
+    // If it is no closure, the bytecode behind this one calls it.
+    macro ^left_to_next (,way) (discard (const 0 u32))
+    macro ^end_with (,count ,arguments) (letv: (($function $function))
+        (^by_cache $function learn_call ,count (tail (case code) ,arguments) ^left_to_next
+            (when (^is_closure $function) (tail (^code $function) ,arguments))))
+    Op::TailCall0 => unsafe (^end_with 0 (arglist $function))
+    Op::TailCall1 => unsafe (^end_with 1 (arglist $function $a))
+    Op::TailCall2 => unsafe (^end_with 2 (arglist $function $a $b))
+    Op::TailCall3 => unsafe (^end_with 3 (arglist $function $a $b $c))
+    Op::TailCall => unsafe (letv: (($function (^first_of $call)))
+        (when (^is_closure $function) (tail (^code_for_any $function) (arglist $call))))
+    Op::TailCallWithResults => unsafe (letv: (($function (^first_of $call)))
+        (when (^is_closure $function)
+            (letv: (($n (^gather $call))) (tail (^code_for_any $function) (arglist (spread (^gathered) $n))))))
+    Op::TailCallWithVarargs => unsafe (letv: (($function (^first_of $call)))
+        (when (^is_closure $function)
+            (letv: (($n (^gather_varargs))) (tail (^code_for_any $function) (arglist (spread (^gathered) $n))))))
+    Op::TakeVarargs => unsafe (callv leaf take_varargs
+        (arglist (carg (window $values) ptr) (carg (length $values) u64) (carg $pack u64)))
+    Op::TakeResults => unsafe (callv leaf take_results
+        (arglist (carg (tc) ptr) (carg (window $results) ptr) (carg (length $results) u64)))
+    Op::Collect! => unsafe (^collect)
+    Op::NewArg! => unsafe (dov
+        (set $dst (call leaf new_arg (arglist (carg (tc) ptr) (carg $pack u64)) u64))
+        (^collect))
+    Op::Look => unsafe (dov (callv throws observes look
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $kind u32) (carg $callee u64))) (discard (window $values)))
+    Op::SampleIfDue => unsafe (if (zr (atomic_load $due u32 relaxed)) (branch $past) (exit))
+    Op::TakeSample => (callv observes take_sample (arglist (carg (tc) ptr) (carg (frames) ptr)))
+    Op::Return0 => unsafe (dov (^set_count 0) (return (copy &NIL)))
+    Op::Return => unsafe (dov (^set_count 1) (return $a))
+    macro ^results () (load machine (addr (tc) &RESULTS) ptr)
+    // Of the results behind the first; nil if there are not so many.
+    macro ^result (,count ,at) (if (uge (^count_results) ,count) (load results (addr (^results) ,at) u64) (copy &NIL))
+    macro ^take_first () (when (zr (^count_results)) (set $a &NIL))
+    Op::TakeTwo! => unsafe (dov (^take_first) (set $b (^result 2 0)))
+    Op::TakeThree! => unsafe (dov (^take_first) (set $b (^result 2 0)) (set $c (^result 3 8)))
+    Op::ReturnTwo => unsafe (dov
+        (store results (^results) $b u64) (^set_count 2) (return $a))
+    Op::ReturnThree => unsafe (dov
+        (store results (^results) $b u64) (store results (addr (^results) 8) $c u64) (^set_count 3) (return $a))
+    Op::ReturnMany => unsafe (return (call leaf put_results
+        (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
+    Op::ReturnResults => unsafe (return (call leaf put_more_results
+        (arglist (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64)) u64))
+    Op::ReturnVarargs => unsafe (return (call leaf put_varargs_behind (arglist
+        (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64) (carg $pack u64)) u64))
+    Op::ReturnGiven => (return $a)
+    Op::ForEachIndex! => unsafe (when (eq $function (load machine (addr (tc) &EACH_INDEX) u64))
+        (asv (($of table $state) ($before number $control))
+            (letv: (($at (add (ftos_least $before i64) 1)))
+                (when (all (eq (stof (sub $at 1) f64) $before) (ult $at (^end $of)))
+                    (letv: (($element (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64)))
+                        (when (ne $element &NIL)
+                            (letv: (($next (box number (stof $at f64))))
+                                (dov (set $control $next) (set $index $next) (set $value $element) (branch $to)))))))
+            (discard $state)))
+    macro ^each (,position ,key ,value) (letv: (($next ,key)) (dov
+        (set $position ,position) (set $control $next) (set $key $next) (set $value ,value) (branch $to)))
+    macro ^in_array (,of) (letv: (($index (add $position 1)))
+        (when (ult $index (^end ,of))
+            (letv: (($element (load elements (idx (load headers (addr ,of &ARRAY) ptr) $index 8) u64)))
+                (when (ne $element &NIL) (^each $index (box number (stof (bitcast $index i64) f64)) $element)))))
+    macro ^in_entries (,of) (when (uge $position &IN_ENTRIES)
+        (letv: (($part (load headers (addr ,of &HASH) ptr)) ($number (sub $position &IN_ENTRIES)))
+            (when (all (nz $part) (zr (load headers (addr $part &FLAGS) u16))
+                    (ult $number (ucast (load headers (addr $part &HASH_USED) u32) u64)))
+                (letv: (($entry (addr (idx $part (shl $number 1) 8) &ENTRIES)))
+                    (letv: (($found (load fields (addr $entry &ENTRY_VALUE) u64)))
+                        (when (ne $found &NIL) (^each (add $position 1) (load headers $entry u64) $found)))))))
+    macro ^is_next () (any (eq $function (load machine (addr (tc) &EACH_PAIR) u64)) (eq $function (load machine (addr (tc) &NEXT) u64)))
+    // A traversal that has begun behind some key finds the position first, as `next` does.
+    Op::ForEachPair! => unsafe (when (all (^is_next) (any (nz $position) (eq $control &NIL)))
+        (asv (($of table $state)) (dov
+            (^in_array $of)
+            (^in_entries $of)
+            (letv: (($behind (call leaf next_pair (arglist (carg (tc) ptr) (carg (box table $of) u64) (carg $position u64)) u64)))
+                (ifv (zr $behind)
+                    (dov (set $key &NIL) (branch $end))
+                    (^each $behind (^operand) (^second_operand)))))
+            (discard $state)))
+    Op::ForEach! => (when (ne $first &NIL) (dov (set $control $first) (branch $to)))
+
+    macro ^caught () (call observes caught (arglist (carg (tc) ptr) (carg (frames) ptr) (carg (trap_code) u32)) u64)
+    macro ^protected (,enter) (let: (($n ,enter))
+        (let: (($function (load (^gathered) u64)))
+            (let: (($first (if (^is_closure $function)
+                    (try (invoke observes (^code_for_any $function) (arglist (spread (^gathered) $n)) u64) (^caught))
+                    (try (^natively_gathered $n) (^caught)))))
+                (call leaf unprotect (arglist (carg (tc) ptr) (carg $first u64)) u64))))
+    Op::ProtectedCall => unsafe (^protected
+        (call throws observes protect (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $pack u64)) u64))
+    Op::ProtectedFew => unsafe (^protected (call throws observes protect_few
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64))
+    Op::HandledCall => unsafe (^protected (call throws observes protect_with
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $handler u64)) u64))
+    // What a coroutine yields, and what it is resumed with, are results: the first goes along with the switch.
+    macro ^suspended (,first) (dov
+        (when (unlikely (zr (load machine (addr (tc) &OWN_HANDLERS) u64)))
+            (callv throws observes yield_outside (arglist (carg (tc) ptr) (carg (frames) ptr))))
+        (set $dst (call throws observes suspend (arglist (carg ,first u64)) u64)))
+    Op::Yield! => unsafe (^suspended (call leaf give_pack (arglist (carg (tc) ptr) (carg $pack u64)) u64))
+    Op::YieldFew! => unsafe (dov
+        (store results (^results) $b u64)
+        (store results (addr (^results) 8) $c u64)
+        (^set_count (if (eq $a &ABSENT) 0 (if (eq $b &ABSENT) 1 (if (eq $c &ABSENT) 2 3))))
+        (^suspended (if (eq $a &ABSENT) (copy &NIL) $a)))
+}

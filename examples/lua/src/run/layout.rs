@@ -1,0 +1,59 @@
+//! Where templates find what they read: offsets in what the heap and the program are made of, and the bits of values.
+
+use super::vm::Vm;
+use crate::object::function::{Closure, Definition, VarCell};
+use crate::object::hash::{Entry, HashPart};
+use crate::object::heap::{Header, ObjectKind, color};
+use crate::object::string::Str;
+use crate::object::table::{Position, Table};
+use crate::object::value::{FUNCTION, STRING, TABLE, Value};
+use core::mem::offset_of;
+
+pub(super) const SHAPE: usize = offset_of!(Table, shape);
+pub(super) const SLOTS: usize = offset_of!(Table, slots);
+pub(super) const ARRAY: usize = offset_of!(Table, array);
+pub(super) const ARRAY_END: usize = offset_of!(Table, array_end);
+pub(super) const ARRAY_ROOM: usize = offset_of!(Table, array_room);
+pub(super) const HASH: usize = offset_of!(Table, hash);
+pub(super) const HASH_USED: usize = offset_of!(HashPart, used);
+pub(super) const ENTRIES: usize = size_of::<HashPart>();
+pub(super) const IN_ENTRIES: u64 = Position::ENTRIES;
+pub(super) const HASH_MASK: usize = offset_of!(HashPart, mask);
+pub(super) const HASH_INDEX: usize = HashPart::INDEX;
+pub(super) const ENTRY_VALUE: usize = offset_of!(Entry, value);
+pub(super) const LOOKUPS: usize = offset_of!(Vm, lookups);
+/// Where a string has its bytes.
+pub(super) const BYTES: usize = size_of::<Str>();
+/// One less: the first has number 1.
+pub(super) const BEFORE_BYTES: usize = BYTES - 1;
+pub(super) const UNDERSCORES: u16 = u16::from_ne_bytes(*b"__");
+pub(super) const METATABLE: usize = offset_of!(Table, metatable);
+/// Where a table says how many slots it has room for, and a string its length.
+pub(super) const LEN: usize = offset_of!(Header, len);
+/// The tables from which others inherit have it.
+pub(super) const PROTOTYPE_FLAG: u16 = Table::PROTOTYPE;
+pub(super) const FLAGS: usize = offset_of!(Header, flags);
+pub(super) const COLOR: usize = offset_of!(Header, color);
+pub(super) const CODE: usize = offset_of!(Closure, code);
+pub(super) const DEFINITION: usize = offset_of!(Closure, definition);
+pub(super) const CODE_FOR_ANY: usize = offset_of!(Definition, code);
+pub(super) const ENVIRONMENT: usize = offset_of!(Closure, environment);
+pub(super) const CELL_VALUE: usize = offset_of!(VarCell, value);
+pub(super) const RESULT_COUNT: usize = offset_of!(Vm, results.count);
+pub(super) const METHOD: usize = offset_of!(Vm, method);
+pub(super) const OPERANDS: usize = offset_of!(Vm, operands);
+pub(super) const SECOND_OPERAND: usize = OPERANDS + size_of::<Value>();
+pub(super) const EACH_INDEX: usize = offset_of!(Vm, each_index);
+pub(super) const NEXT: usize = offset_of!(Vm, next);
+pub(super) const EACH_PAIR: usize = offset_of!(Vm, each_pair);
+pub(super) const RESULTS: usize = offset_of!(Vm, results.behind);
+pub(super) const OWN_HANDLERS: usize = offset_of!(Vm, own_handlers);
+pub(super) const EPOCH: usize = offset_of!(Vm, heap.epoch);
+pub(super) const DEBT: usize = offset_of!(Vm, heap.collector.debt);
+pub(super) const ARGUMENTS: usize = offset_of!(Vm, arguments);
+pub(super) const BLACK: u8 = color::BLACK;
+pub(super) const CLOSURE: u8 = ObjectKind::Closure as u8;
+/// The upper bits of a function's box.
+pub(super) const FUNCTION_TAG: u64 = FUNCTION >> 48;
+pub(super) const STRING_TAG: u64 = STRING >> 48;
+pub(super) const TABLE_TAG: u64 = TABLE >> 48;
