@@ -90,8 +90,8 @@ impl Table {
     /// The flag of tables whose elements follow them.
     pub(super) const INLINE_ELEMENTS: u16 = 1 << 12;
 
-    /// The flags that say which metamethods are absent.
-    const ABSENT: u16 = Table::INLINE_ELEMENTS - 1;
+    /// The flag of metatables that have been asked for `__newindex`, and have none.
+    pub(crate) const NO_SETTER: u16 = 1;
 
     /// The most words that follow a table.
     pub(super) const MAX_INLINE: u32 = 16;
@@ -181,9 +181,9 @@ impl Table {
         Some(unsafe { &*std::ptr::from_ref(&hash.entry(at).value) })
     }
 
-    /// Forgets which metamethods it does not have.
-    pub(crate) fn forget_absent(&self) {
-        self.header.flags.set(self.header.flags.get() & !Table::ABSENT);
+    /// Forgets that there is no `__newindex`.
+    fn forget_absent(&self) {
+        self.header.flags.set(self.header.flags.get() & !Table::NO_SETTER);
     }
 
     /// Visits the memory that belongs to the table alone.

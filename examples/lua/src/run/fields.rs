@@ -205,6 +205,7 @@ impl Vm {
                     }
                     let method = meta.map_or(Value::NIL, |meta| meta.get_string(self.names.new_index));
                     if method.is_nil() {
+                        meta.iter().for_each(|meta| meta.header().set(Table::NO_SETTER));
                         let set = self.heap.set(table, key, value);
                         return set.map(|()| None).or_else(|error| self.fail_in(frames, error.message()));
                     }

@@ -32,6 +32,8 @@ pub(super) const METATABLE: usize = offset_of!(Table, metatable);
 pub(super) const LEN: usize = offset_of!(Header, len);
 /// The tables from which others inherit have it.
 pub(super) const PROTOTYPE_FLAG: u16 = Table::PROTOTYPE;
+/// Metatables that have no `__newindex` have it, if they were asked.
+pub(super) const NO_SETTER: u16 = Table::NO_SETTER;
 pub(super) const FLAGS: usize = offset_of!(Header, flags);
 pub(super) const COLOR: usize = offset_of!(Header, color);
 pub(super) const CODE: usize = offset_of!(Closure, code);

@@ -300,6 +300,21 @@ template! {
     // A new element behind the last one, if there is room, and none behind it in the hash part.
     macro ^may_append (,of ,at ,end) (all (eq ,at ,end) (ult ,end (ucast (load headers (addr ,of &ARRAY_ROOM) u32) u64))
         (zr (load headers (addr ,of &HASH) u64)) (ne $value &NIL))
+    macro ^append (,of ,at ,end) (dov (store lengths (addr ,of &ARRAY_END) (ucast (add ,end 1) u32) u32) (^put ,of ,at))
+    macro ^has_no_setter (,meta) (nz (and (load headers (addr ,meta &FLAGS) u16) &NO_SETTER))
+    // A metatable says something only of elements that are not there, and nothing if it has no `__newindex`.
+    macro ^set_beside_metatable (,of ,number ,done) (letv:
+        (($meta (load headers (addr ,of &METATABLE) u64)) ($at (ftos_least ,number i64)) ($end (^end ,of)))
+        (when (all (nz $meta) (eq (stof $at f64) ,number)) (dov
+            (when (ult $at $end)
+                (when (any (ne (load elements (idx (load headers (addr ,of &ARRAY) ptr) $at 8) u64) &NIL) (^has_no_setter $meta))
+                    (dov (^put ,of $at) (branch (label set)))))
+            (when (all (^has_no_setter $meta) (^may_append ,of $at $end))
+                (dov (^append ,of $at $end) (branch (label set))))
+            (branch (label other))
+            (mark set)
+            ,done
+            (mark other))))
     Op::SetIndex => unsafe (dov
         (asv (($of table $object)) (ifv (zr (load headers (addr $of &METATABLE) u64)) (dov
             (asv (($number number $key))
@@ -307,7 +322,7 @@ template! {
                     (ifv (likely (eq (stof $at f64) $number))
                         (ifv (ult $at $end) (^put $of $at)
                             (ifv (likely (^may_append $of $at $end))
-                                (dov (store lengths (addr $of &ARRAY_END) (ucast (add $end 1) u32) u32) (^put $of $at))
+                                (^append $of $at $end)
                                 (branch (label elsewhere))))
                         (branch (label elsewhere))))
                 (cold (branch (label elsewhere))))
@@ -318,8 +333,10 @@ template! {
             (branch (label slowly)))
         (branch (label done))
         (mark slowly)
-        (slowv (^unless_setter (call throws observes set_element (arglist (carg (tc) ptr)
-            (carg (frames) ptr) (carg $object u64) (carg $key u64) (carg $value u64) (carg $seen ptr)) u64) (branch (label method))))
+        (slowv (dov
+            (asv (($of table $object) ($number number $key)) (^set_beside_metatable $of $number (branch (label done))) (discard $key))
+            (^unless_setter (call throws observes set_element (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $object u64)
+                (carg $key u64) (carg $value u64) (carg $seen ptr)) u64) (branch (label method)))))
         (branch (label done))
         (mark method)
         (^set_method)
