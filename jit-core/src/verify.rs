@@ -29,6 +29,14 @@ pub struct Shape {
 }
 
 /// Where a loop of bytecode is.
+///
+/// ```
+/// # use azulejo_core::{ir::bytecode::Bytecode, verify::{LoopSpan, verify}};
+/// /// The loops of this code, the outer ones before those in them.
+/// fn loops<B: Bytecode>(code: &[B], registers: u32) -> Vec<LoopSpan> {
+///     verify(code, &[], registers).map_or(Vec::new(), |shape| shape.loops)
+/// }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LoopSpan {
     /// The bytecode at which iterations begin.

@@ -45,3 +45,70 @@ fn only_jumps(graph: &Graph, block: Block) -> Option<Block> {
     let is_cold = target.heat == Heat::Cold && target.params.is_empty();
     (does_nothing && is_cold && to != block).then_some(to)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check;
+    use crate::text::{parse, print};
+    use crate::vocab::Vocabulary;
+
+    /// The blocks with their ways, behind the pass.
+    fn skipped(text: &str) -> String {
+        let mut graph = parse::graph(Vocabulary::BUILTIN, text).expect("it is well written");
+        assert_eq!(check::graph::graph(&graph), []);
+        skip_jumps(&mut JumpScratch::default(), &mut graph);
+        assert_eq!(check::graph::graph(&graph), []);
+        let printed = print::graph(&graph);
+        let of_blocks = |line: &&str| line.starts_with('b') || line.trim_start().starts_with(['j', 'b']);
+        printed.lines().filter(of_blocks).map(str::trim).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn two_ways_to_one_slow_path_lead_there_at_once() {
+        let text = "b0:
+    v0 = argument0
+    v1 = nz.i64 v0
+    br v1 b1 b2
+b1 <- b0.0:
+    v2 = const.i64 7
+    v3 = ult.i64 v0 v2
+    br v3 b6 b3
+b2 <- b0.1:
+    jump b4
+b3 <- b1.1:
+    jump b4
+b4 <- b2 b3:
+    jump b5
+b5 cold <- b4:
+    return.i64 v0
+b6 <- b1.0:
+    return.i64 v2
+";
+        let expected = "b0:\nbr v1 b1 b5\nb1 <- b0:\nbr v3 b6 b5\nb5 cold <- b1.1 b0.1:\nb6 <- b1:";
+        assert_eq!(skipped(text), expected);
+    }
+
+    #[test]
+    fn ways_into_hot_code_and_those_with_values_stay() {
+        let ways = |heat: &str, params: &str| {
+            format!(
+                "b0:
+    v0 = argument0
+    v1 = nz.i64 v0
+    br v1 b1 b2
+b1 <- b0.0:
+    jump b3
+b2 <- b0.1:
+    jump b3
+b3{heat} <- b1 b2:
+{params}    return.i64 v0
+"
+            )
+        };
+        assert_eq!(skipped(&ways(" cold", "")), "b0:\nbr v1 b3 b3\nb3 cold <- b0.1 b0:");
+        for text in [ways("", ""), ways(" cold", "    v4 = param.i64 v0 v0\n")] {
+            assert!(skipped(&text).contains("b1 <- b0:\njump b3\nb2 <- b0.1:\njump b3\n"), "{text}");
+        }
+    }
+}
