@@ -209,9 +209,10 @@ impl Builder<'_> {
         self.land([to_next]);
         let (function, state, to) = (control.into(), (control + 1).into(), top);
         let control = control + 2;
-        if count == 2 {
-            let (control, index, value) = (control.into(), first.into(), (first + 1).into());
-            self.emit_at(*line, Op::ForEachIndex { function, state, control, index, value, to });
+        if let Some(position) = position.filter(|_| count == 2) {
+            let (control, position) = (control.into(), position.into());
+            let (index, value) = (first.into(), (first + 1).into());
+            self.emit_at(*line, Op::ForEachIndex { function, state, control, position, index, value, to });
         }
         let ended = position.map(|position| {
             let (control, position) = (control.into(), position.into());

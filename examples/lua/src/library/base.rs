@@ -263,13 +263,15 @@ fn setmetatable(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Valu
 }
 
 /// One iteration of `ipairs`.
-fn each_index(vm: &mut Vm, _: &Frames<'_>, args: &[Value]) -> Result<Value> {
-    let (Some(table), Some(at)) = (args[0].as_table(), args[1].as_integer()) else { return Ok(Value::NIL) };
-    let value = table.get_integer(at + 1);
+fn each_index(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    let before = arguments::integer(vm, frames, args, 1)? as i32;
+    let table = table(vm, frames, args, 0)?;
+    let at = i64::from(before.wrapping_add(1));
+    let value = table.get_integer(at);
     if value.is_nil() {
         return Ok(vm.give(&[]));
     }
-    Ok(vm.give(&[Value::number((at + 1) as f64), value]))
+    Ok(vm.give(&[Value::number(at as f64), value]))
 }
 
 fn ipairs(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {

@@ -374,12 +374,13 @@ pub(crate) enum Op {
         step: Imm<f64>,
         to: Label,
     },
-    /// One iteration of a loop by `ipairs`, if it is one, and the next element is in the table's array. Otherwise this does nothing, and
-    /// `ForEach` follows.
+    /// One iteration of a loop by `ipairs`, if it is one, and the next element is in the table's array. The position is the index, as a whole
+    /// number. Otherwise this does nothing, and a call of the function follows.
     ForEachIndex {
         function: In<u64>,
         state: In<u64>,
         control: InOut<u64>,
+        position: InOut<u64>,
         index: Out<u64>,
         value: Out<u64>,
         to: Label,
