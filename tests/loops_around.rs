@@ -107,8 +107,8 @@ fn the_outermost_is_compiled_if_it_comes_soon() {
     // Here it does not: the one in the middle is compiled, and the outermost when that ends.
     let stats = Nest::new(&[30, 10_000, 10]).stats();
     assert_eq!(stats.optimizer.compiled, 2, "{stats}");
-    // The middle one is met 60 times at most, before loops have used up as much.
-    assert!(stats.tier_ups < 80, "{stats}");
+    // Meeting the middle one is counted as some iterations.
+    assert!((800..1500).contains(&stats.tier_ups), "{stats}");
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn a_budget_is_enough_for_any_nest() {
             let builder = Engine::<Op>::builder().thresholds(thresholds.0, thresholds.1);
             let stats = nest.call(builder.background(background));
             assert!(stats.optimizer.compiled <= nest.times.len() as u64, "{nest:?} {thresholds:?} {stats}");
-            // Code is left some times for each loop, and no more than some hundred times on the way to loops around.
+            // Code is left some times for each loop, and not endlessly on the way to loops around.
             assert!(
-                background || stats.tier_ups <= 100 * nest.times.len() as u64,
+                background || stats.tier_ups <= 2000 * nest.times.len() as u64,
                 "{nest:?} {thresholds:?} {stats}"
             );
         }

@@ -28,7 +28,10 @@ use crate::engine::tiers::{Tier, Tiers};
 use std::cell::Cell;
 
 /// What it costs to leave baseline code at the head of a loop that is not compiled, in iterations of a loop.
-const MEETING: i32 = 100;
+const MEETING: i32 = 30;
+
+/// How many budgets a loop around others is awaited for. Compiling an inner loop in vain takes longer than that.
+const PATIENCE: i32 = 3;
 
 /// How many calls and loop iterations are left before tier-up. The interpreter and baseline code decrement it in place: the second number
 /// is for what baseline code counts at the heads of loops that have loops in them.
@@ -47,6 +50,10 @@ impl Budget {
 
     pub(crate) fn set(&self, amount: Option<i32>) {
         self.0.iter().for_each(|number| number.set(amount.unwrap_or(Budget::ENDLESS)));
+    }
+
+    fn restore(&self, left: [i32; 2]) {
+        std::iter::zip(&self.0, left).for_each(|(number, left)| number.set(left));
     }
 
     /// The number itself, for code that decrements it.
@@ -133,7 +140,7 @@ pub(crate) struct TierState {
     awaits_call: Cell<bool>,
     awaited_loop: Cell<AwaitedLoop>,
     /// What was left of the budget, if baseline code is to be made again.
-    kept: Cell<Option<i32>>,
+    kept: Cell<Option<[i32; 2]>>,
 }
 
 impl TierState {
@@ -162,7 +169,7 @@ impl TierState {
     }
 
     /// Called when the budget was used up in a loop that is in others. Returns whether one of these is awaited, until loops have used up
-    /// this budget.
+    /// some more of these budgets.
     pub(crate) fn await_loop(&self, budget: Option<i32>) -> bool {
         let awaited = self.awaited_loop.get();
         let is_around = self.budget.is_used_up_around();
@@ -181,7 +188,7 @@ impl TierState {
             (AwaitedLoop::Outermost { has_met: false } | AwaitedLoop::Next, _) => return false,
         };
         if !matches!((awaited, next), (AwaitedLoop::Outermost { .. }, AwaitedLoop::Outermost { .. })) {
-            self.budget.set(budget);
+            self.budget.set(budget.map(|budget| budget.saturating_mul(PATIENCE)));
         }
         self.budget.end_around(is_around);
         self.awaited_loop.set(next);
@@ -204,7 +211,7 @@ impl TierState {
     /// Begins to wait for the next call or jump back, at which baseline code is made again.
     pub(crate) fn await_run(&self) {
         if self.kept.get().is_none() {
-            self.kept.set(Some(self.budget.left()));
+            self.kept.set(Some(self.budget.counters().each_ref().map(Cell::get)));
         }
         self.budget.set(Some(0));
     }
@@ -217,7 +224,7 @@ impl TierState {
     /// Goes on with what was left of the budget before baseline code was to be made again. Returns false if it was not.
     pub(crate) fn go_on(&self) -> bool {
         let kept = self.kept.take();
-        kept.inspect(|left| self.budget.set(Some(*left))).is_some()
+        kept.inspect(|left| self.budget.restore(*left)).is_some()
     }
 
     pub(crate) fn is_disabled(&self) -> bool {

@@ -168,21 +168,19 @@ template! {
     Op::ReturnVarargs => unsafe (return (call leaf put_varargs_behind (arglist
         (carg (tc) ptr) (carg (window $values) ptr) (carg (length $values) u64) (carg $pack u64)) u64))
     Op::ReturnGiven => (return $a)
-    // The position is the number that controls the loop, if it was that in the last iteration: no number is converted to find the next one.
+    // The position is the number that controls the loop, if that began at the first element: no number is converted to find the next one.
     Op::ForEachIndex! => unsafe (when (eq $function (load machine (addr (tc) &EACH_INDEX) u64))
         (asv (($of table $state) ($before number $control))
-            (letv: (($there (bitcast $position i64)))
-                (letv: (($last (if (likely (eq (stof $there f64) $before)) $there (ftos_least $before i64))))
-                    (letv: (($at (add $last 1)))
-                        (when (all (eq (stof $last f64) $before) (ult $at (^end $of)))
-                            (letv: (($element (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64)))
-                                (when (ne $element &NIL)
-                                    (letv: (($next (box number (stof $at f64)))) (dov
-                                        (set $position (bitcast $at u64))
-                                        (set $control $next)
-                                        (set $index $next)
-                                        (set $value $element)
-                                        (branch $to)))))))))
+            (letv: (($at (add $position 1)))
+                (when (all (eq (stof (bitcast $position i64) f64) $before) (ult $at (^end $of)))
+                    (letv: (($element (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64)))
+                        (when (ne $element &NIL)
+                            (letv: (($next (box number (stof (bitcast $at i64) f64)))) (dov
+                                (set $position $at)
+                                (set $control $next)
+                                (set $index $next)
+                                (set $value $element)
+                                (branch $to)))))))
             (discard $state)))
     macro ^each (,position ,key ,value) (letv: (($next ,key)) (dov
         (set $position ,position) (set $control $next) (set $key $next) (set $value ,value) (branch $to)))

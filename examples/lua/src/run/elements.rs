@@ -2,7 +2,7 @@
 //!
 //! In: tables and keys that a slow path has looked up. Out: a case that says that a site finds elements elsewhere, and, for names in
 //! slots, in which: [`Lookups`], which all sites share. The templates search slots and hash parts by themselves, where a site has the case,
-//! and leave what they do not find to the slow path.
+//! and leave what they do not find to the slow path. Another case says that a site sets elements of tables with metatables.
 //!
 //! **Invariant:** tables of a lookup's shape have its key in its slot. Both words are of that shape and that key alone, however long ago
 //! that was: the words of shapes are never used again, and a shape keeps its keys.
@@ -16,13 +16,18 @@ use crate::run::vm::Vm;
 use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
 
-/// Says that a bytecode has found elements that are in no array.
+/// What a bytecode has met beside elements in arrays of tables without metatables.
 #[derive(Fields, Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub(crate) struct ElementCase {
-    /// One.
-    pub is_elsewhere: u32,
+    /// [`ELSEWHERE`] or [`BESIDE_METATABLE`].
+    pub kind: u32,
 }
+
+/// Elements that are in no array.
+pub(crate) const ELSEWHERE: u32 = 1;
+/// It has set an element of a table with a metatable.
+pub(crate) const BESIDE_METATABLE: u32 = 2;
 
 /// How many lookups there are.
 const COUNT: usize = 512;
@@ -65,7 +70,7 @@ fn note(vm: &mut Vm, table: Gc<Table>, key: Value, cases: Cases<'_, ElementCase>
         let at = place(shape.word(), key.0) as usize / (size_of::<Lookup>() / 8);
         vm.lookups.0[at] = Lookup { shape: shape.word(), key: key.0, offset: 8 * u64::from(slot) };
     }
-    cases.add(ElementCase { is_elsewhere: 1 });
+    cases.add(ElementCase { kind: ELSEWHERE });
 }
 
 /// Gives the element, or `ABSENT` if there is a metamethod to call.
@@ -99,12 +104,17 @@ pub(crate) fn set_element(
     value: u64,
     cases: Cases<'_, ElementCase>,
 ) -> Result<u64> {
-    let table = Value(object).as_table().filter(|table| table.metatable().is_none());
-    if let Some(table) = table
-        && vm.heap.replace(table, Value(key), Value(value))
-    {
-        note(vm, table, Value(key), cases);
-        return Ok(NIL);
+    match Value(object).as_table() {
+        Some(table) if table.metatable().is_some() => {
+            if Value(key).as_integer().is_some() {
+                cases.add(ElementCase { kind: BESIDE_METATABLE });
+            }
+        }
+        Some(table) if vm.heap.replace(table, Value(key), Value(value)) => {
+            note(vm, table, Value(key), cases);
+            return Ok(NIL);
+        }
+        _ => {}
     }
     set_index(vm, frames, object, key, value)
 }

@@ -4,7 +4,7 @@
 
 use super::bytecode::Op;
 use super::cases::{ADDED, ADDED_OR_META, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META};
-use super::elements::{ElementCase, LOOKUP_MASK, Lookup};
+use super::elements::{BESIDE_METATABLE, ELSEWHERE, ElementCase, LOOKUP_MASK, Lookup};
 use super::layout::*;
 use super::slow::*;
 use crate::object::function::Closure;
@@ -267,7 +267,7 @@ template! {
             (idx (load headers (addr ,of &SLOTS) ptr) (load machine $lookup (&field Lookup, offset)) 1)
             (const 0 ptr)))
     // Elements that are in no array, where a site has found some: `,there` is a macro of the address.
-    macro ^elsewhere (,of ,there ,way) (cachedv $seen ElementCase (eq (case is_elsewhere) 1)
+    macro ^elsewhere (,of ,there ,way) (cachedv $seen ElementCase (eq (case kind) &ELSEWHERE)
         (letv: (($part (load headers (addr ,of &HASH) ptr))
                 ($found (if (nz $part) (if (zr (load headers (addr $part &FLAGS) u16)) (^in_hash $part) (const 0 ptr)) (^in_slots ,of))))
             (ifv (nz $found) (,there ,of $found ,way) (branch ,way)))
@@ -329,14 +329,16 @@ template! {
             (branch (label done))
             (mark elsewhere)
             (^elsewhere $of ^set_there (label slowly)))
-            (branch (label slowly)))
+            (cachedv $seen ElementCase (eq (case kind) &BESIDE_METATABLE)
+                (dov
+                    (asv (($number number $key)) (^set_beside_metatable $of $number (branch (label done))) (discard $key))
+                    (branch (label slowly)))
+                (branch (label slowly))))
             (branch (label slowly)))
         (branch (label done))
         (mark slowly)
-        (slowv (dov
-            (asv (($of table $object) ($number number $key)) (^set_beside_metatable $of $number (branch (label done))) (discard $key))
-            (^unless_setter (call throws observes set_element (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $object u64)
-                (carg $key u64) (carg $value u64) (carg $seen ptr)) u64) (branch (label method)))))
+        (slowv (^unless_setter (call throws observes set_element (arglist (carg (tc) ptr)
+            (carg (frames) ptr) (carg $object u64) (carg $key u64) (carg $value u64) (carg $seen ptr)) u64) (branch (label method))))
         (branch (label done))
         (mark method)
         (^set_method)
