@@ -31,7 +31,7 @@ use std::cell::Cell;
 const MEETING: i32 = 30;
 
 /// How many budgets a loop around others is awaited for. Compiling an inner loop in vain takes longer than that.
-const PATIENCE: i32 = 3;
+const PATIENCE: i32 = 8;
 
 /// How many calls and loop iterations are left before tier-up. The interpreter and baseline code decrement it in place: the second number
 /// is for what baseline code counts at the heads of loops that have loops in them.
@@ -314,6 +314,15 @@ mod tests {
         tier.await_run();
         tier.begin_budget(None);
         assert!(!tier.awaits_run() && tier.budget.is_endless());
+        // Nor is a loop forgotten that is awaited.
+        tier.begin_budget(Some(100));
+        tier.budget.take(101);
+        assert!(tier.await_loop(Some(100)));
+        let counters = || tier.budget.counters().each_ref().map(Cell::get);
+        let before = counters();
+        tier.await_run();
+        assert!(tier.go_on());
+        assert_eq!((counters(), before), (before, [100 * PATIENCE, 0]));
     }
 
     #[test]

@@ -103,7 +103,8 @@ impl ValueOperands<'_> {
         known_kinds.start(cursor.graph, block, false);
         let needed = match needs {
             Needs::At(at) => liveness.needed(at),
-            _ => liveness.visible(code, cursor.at as usize),
+            Needs::Within => liveness.within(),
+            Needs::All => liveness.visible(code, cursor.at as usize),
         };
         registers.start_block(cursor.graph, block, needed, cursor.at);
         cursor.block = block;

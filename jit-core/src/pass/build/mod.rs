@@ -191,6 +191,8 @@ struct FunctionScratch {
     dead_loops: DeadLoops,
     guards: LoopGuards,
     known_kinds: KnownKinds,
+    /// The sites of the current template whose cases the code knows, though its slow path may add others.
+    known_sites: Vec<u64>,
     /// The registers that the function may write; their slots may be out of date.
     flushes: Vec<u32>,
     /// The registers that are alive behind the calls of the current template that observe.

@@ -14,6 +14,7 @@ use super::{FunctionScratch, FunctionSource, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, List, Node};
+use crate::ir::sites::COUNT_OFFSET;
 use crate::ir::state::{FrameState, StateRegister};
 use crate::ir::template::Resume;
 use crate::pass::chaos::Chaos;
@@ -94,10 +95,19 @@ impl Operands for ValueOperands<'_> {
     fn site_value(&mut self, cursor: &mut Cursor<'_>, place: SitePlace, ty: Type) -> Node {
         let site = self.operand(cursor.at, place.operand);
         let address = site + place.offset as u64;
-        // Code that is not left for a new case has to find it in memory.
-        let is_left = place.learns_slowly && self.lacks_slow_path(cursor.at);
-        let sites = self.owner(cursor.at).sites;
-        let is_known = sites.is_some_and(|sites| is_left || sites.is_full(site));
+        // Code that is not left for a new case has to find it in memory. It is left in front of the slow path that adds it, or when that would
+        // run again.
+        let FunctionSource { sites, slow_paths, .. } = *self.owner(cursor.at);
+        let is_full = sites.is_some_and(|sites| sites.is_full(site));
+        let is_left = place.learns_slowly && slow_paths.is_some();
+        if is_left
+            && !is_full
+            && !self.lacks_slow_path(cursor.at)
+            && !self.scratch.known_sites.contains(&site)
+        {
+            self.scratch.known_sites.push(site);
+        }
+        let is_known = is_left || is_full;
         // SAFETY: templates read nothing else of sites.
         let known = sites.filter(|_| is_known).and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
         match known {
@@ -217,6 +227,10 @@ impl Operands for ValueOperands<'_> {
         if self.lacks_slow_path(at) {
             self.leave_at(cursor, MISSED | at as u64, Needs::At(at as usize));
             self.may_be_unreached = true;
+            return;
+        }
+        for site in 0..self.scratch.known_sites.len() {
+            self.leave_for_new_cases(cursor, self.scratch.known_sites[site]);
         }
     }
 
@@ -362,6 +376,7 @@ impl<'a> ValueOperands<'a> {
     pub(super) fn start_bytecode(&mut self) {
         (self.is_exposed, self.has_window) = (false, false);
         self.lacks_slow_path = None;
+        self.scratch.known_sites.clear();
     }
 
     /// Whether the bytecode's slow path is left out, if it has one.
@@ -369,6 +384,20 @@ impl<'a> ValueOperands<'a> {
         let planned = self.scratch.code.plan.lacks_slow_path(at as usize);
         let decide = || planned.unwrap_or_else(|| lacks_slow_path(self.source, at as usize));
         *self.lacks_slow_path.get_or_insert_with(decide)
+    }
+
+    /// Leaves in front of the slow path, if a site has other cases by now than the code knows.
+    fn leave_for_new_cases(&mut self, cursor: &mut Cursor<'_>, site: u64) {
+        let (at, address) = (cursor.at, site + COUNT_OFFSET as u64);
+        // SAFETY: there the site has the number of its cases.
+        let known = self.owner(at).sites.and_then(|sites| unsafe { sites.read(address, Type::I32.bytes()) });
+        let [known, address] = [(Type::I32, known.unwrap_or(0)), (Type::I64, address)]
+            .map(|(ty, bits)| cursor.constant(ty, bits));
+        let count = cursor.load(Type::I32, address);
+        let flag = cursor.add(Op::EQ, Sig { from: Type::I32, ty: Type::Flag }, &[count, known], 0);
+        self.leave_unless(cursor, flag, Needs::Within, |operands, cursor| {
+            operands.leave_at(cursor, MISSED | at as u64, Needs::At(at as usize));
+        });
     }
 
     /// The function that a bytecode belongs to.

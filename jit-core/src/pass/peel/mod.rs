@@ -227,7 +227,8 @@ impl Scratch {
         }
     }
 
-    /// Finds the only block to which control goes on; returns false if there are several, or if others go on there.
+    /// Finds the only block to which control goes on; returns false if there are several, or if others go on there, or if it is itself a
+    /// copy: nobody would know which blocks the parameters that it gets are there before.
     fn find_behind(&mut self, graph: &Graph) -> bool {
         self.region.behind = None;
         let succs = self.region.blocks.iter().flat_map(|block| &graph.block(*block).succs);
@@ -237,7 +238,9 @@ impl Scratch {
             }
         }
         let is_inside = |pred: &Pred| self.is_in_region[pred.block.at()];
-        self.region.behind.is_none_or(|behind| graph.block(behind).preds.iter().all(is_inside))
+        self.region.behind.is_none_or(|behind| {
+            behind.at() < self.flow.rank.len() && graph.block(behind).preds.iter().all(is_inside)
+        })
     }
 }
 
