@@ -99,17 +99,13 @@ impl Operands for ValueOperands<'_> {
         // run again.
         let FunctionSource { sites, slow_paths, .. } = *self.owner(cursor.at);
         let is_full = sites.is_some_and(|sites| sites.is_full(site));
-        let is_left = place.learns_slowly && slow_paths.is_some();
-        if is_left
-            && !is_full
-            && !self.lacks_slow_path(cursor.at)
-            && !self.scratch.known_sites.contains(&site)
-        {
+        let is_left = sites.is_some() && slow_paths.is_some() && place.learns_slowly && !is_full;
+        if is_left && !self.lacks_slow_path(cursor.at) && !self.scratch.known_sites.contains(&site) {
             self.scratch.known_sites.push(site);
         }
-        let is_known = is_left || is_full;
+        let sites = sites.filter(|_| is_left || is_full);
         // SAFETY: templates read nothing else of sites.
-        let known = sites.filter(|_| is_known).and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
+        let known = sites.and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
         match known {
             Some(bits) => cursor.constant(ty, bits),
             None => {
