@@ -189,8 +189,9 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         input.attrs.iter().chain(opcodes.iter().flat_map(|opcode| &opcode.variant.attrs)).filter_map(allowed);
     let pinned = &attributes.pinned;
     let hand_on = hand_on(input, attributes, opcodes);
-    let [takes_unit, slow_paths, quickens] =
-        ["TakesUnit", "HasSlowPath", "Quickens"].map(|deed| table(&core, deed, n_opcodes));
+    let [takes_unit, frame_addresses, slow_paths, quickens] =
+        ["TakesUnit", "TakesAddressOfFrame", "HasSlowPath", "Quickens"]
+            .map(|deed| table(&core, deed, n_opcodes));
     let (has_size, cases) = (has_size(name), cases(name, opcodes));
     let sites = opcodes.iter().filter(|_| !cases.is_empty()).map(sites);
     // The markers have the opcodes' names, so a block of their own keeps them apart from the user's types.
@@ -218,6 +219,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                 const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] =
                     &__bytecode::Registers::of_all::<#n_opcodes>(Self::OPCODES, Self::OFFSETS);
                 const TAKES_UNIT: &'static [bool] = #takes_unit;
+                const FRAME_ADDRESSES: &'static [bool] = #frame_addresses;
                 const SLOW_PATHS: &'static [bool] = #slow_paths;
                 const QUICKENS: &'static [bool] = #quickens;
                 const PINNED: &'static [u64] = &[#(#pinned),*];
@@ -455,6 +457,7 @@ fn stand_in(name: &Ident, context: &Type) -> TokenStream {
                 const OFFSETS: &'static [&'static [u16]] = &[];
                 const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] = &[];
                 const TAKES_UNIT: &'static [bool] = &[];
+                const FRAME_ADDRESSES: &'static [bool] = &[];
                 const PINNED: &'static [u64] = &[];
                 const SLOW_PATHS: &'static [bool] = &[];
                 const QUICKENS: &'static [bool] = &[];

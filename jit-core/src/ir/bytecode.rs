@@ -222,6 +222,9 @@ pub unsafe trait Bytecode: Copy + fmt::Debug + 'static {
     /// For each opcode, whether its template takes `(cu)`; empty if no template does.
     const TAKES_UNIT: &'static [bool];
 
+    /// For each opcode, whether its template takes the address of the whole frame; empty if no template does.
+    const FRAME_ADDRESSES: &'static [bool];
+
     /// For each opcode, whether its template makes bytecodes others; empty if no template does.
     const QUICKENS: &'static [bool];
 

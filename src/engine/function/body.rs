@@ -234,7 +234,8 @@ impl<B: Bytecode> Body<B> {
 
     /// Whether a template of the function takes the address of the whole frame.
     pub(crate) fn takes_address_of_frame(&self) -> bool {
-        self.code.ops.iter().any(|op| B::templates()[op.opcode()].takes_address_of_frame())
+        let takes = B::FRAME_ADDRESSES;
+        !takes.is_empty() && self.code.ops.iter().any(|op| takes[op.opcode()])
     }
 
     /// Whether the loop whose head is at a bytecode is in others.

@@ -104,17 +104,16 @@ pub(crate) fn set_element(
     value: u64,
     cases: Cases<'_, ElementCase>,
 ) -> Result<u64> {
-    match Value(object).as_table() {
-        Some(table) if table.metatable().is_some() => {
-            if Value(key).as_integer().is_some() {
-                cases.add(ElementCase { kind: BESIDE_METATABLE });
-            }
-        }
-        Some(table) if vm.heap.replace(table, Value(key), Value(value)) => {
-            note(vm, table, Value(key), cases);
-            return Ok(NIL);
-        }
-        _ => {}
+    let table = Value(object).as_table();
+    let has_metatable = table.is_some_and(|table| table.metatable().is_some());
+    if let Some(table) = table.filter(|_| !has_metatable)
+        && vm.heap.replace(table, Value(key), Value(value))
+    {
+        note(vm, table, Value(key), cases);
+        return Ok(NIL);
+    }
+    if has_metatable && Value(key).as_integer().is_some() {
+        cases.add(ElementCase { kind: BESIDE_METATABLE });
     }
     set_index(vm, frames, object, key, value)
 }
