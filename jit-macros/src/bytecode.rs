@@ -144,6 +144,20 @@ fn form_of(variant: &Variant) -> syn::Result<Option<Ident>> {
     Ok(form_of)
 }
 
+/// The tables of what templates do.
+fn tables(core: &TokenStream, n_opcodes: usize) -> [TokenStream; 4] {
+    let deeds = [
+        ("TAKES_UNIT", "TakesUnit"),
+        ("FRAME_ADDRESSES", "TakesAddressOfFrame"),
+        ("SLOW_PATHS", "HasSlowPath"),
+        ("QUICKENS", "Quickens"),
+    ];
+    deeds.map(|(name, deed)| {
+        let (name, table) = (format_ident!("{name}"), table(core, deed, n_opcodes));
+        quote!(const #name: &'static [bool] = #table;)
+    })
+}
+
 /// A table that says of each opcode whether its template, or one that it may become, does this `Deed`. It is empty if none does.
 fn table(core: &TokenStream, deed: &str, n_opcodes: usize) -> TokenStream {
     let deed = format_ident!("{deed}");
@@ -189,9 +203,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
         input.attrs.iter().chain(opcodes.iter().flat_map(|opcode| &opcode.variant.attrs)).filter_map(allowed);
     let pinned = &attributes.pinned;
     let hand_on = hand_on(input, attributes, opcodes);
-    let [takes_unit, frame_addresses, slow_paths, quickens] =
-        ["TakesUnit", "TakesAddressOfFrame", "HasSlowPath", "Quickens"]
-            .map(|deed| table(&core, deed, n_opcodes));
+    let tables = tables(&core, n_opcodes);
     let (has_size, cases) = (has_size(name), cases(name, opcodes));
     let sites = opcodes.iter().filter(|_| !cases.is_empty()).map(sites);
     // The markers have the opcodes' names, so a block of their own keeps them apart from the user's types.
@@ -218,10 +230,7 @@ fn expand(input: &DeriveInput, attributes: &Attributes, opcodes: &[Opcode<'_>]) 
                     &__bytecode::offsets(&__PLACES, Self::OPCODES);
                 const REGISTERS: &'static [::core::option::Option<__bytecode::Registers>] =
                     &__bytecode::Registers::of_all::<#n_opcodes>(Self::OPCODES, Self::OFFSETS);
-                const TAKES_UNIT: &'static [bool] = #takes_unit;
-                const FRAME_ADDRESSES: &'static [bool] = #frame_addresses;
-                const SLOW_PATHS: &'static [bool] = #slow_paths;
-                const QUICKENS: &'static [bool] = #quickens;
+                #(#tables)*
                 const PINNED: &'static [u64] = &[#(#pinned),*];
                 const SITES: &'static [&'static [(u8, __bytecode::SiteInfo)]] = &[#(#sites),*];
 
