@@ -17,7 +17,11 @@ impl<B: Bytecode> Background<B> {
 }
 
 impl<B: Bytecode> Engine<B> {
-    pub(super) fn tier_up_in_background(&self, _: &Function<B>, _: u32) -> bool {
+    pub(super) fn comes_from_background(&self, _: &Function<B>) -> bool {
+        false
+    }
+
+    pub(super) fn request_entry(&self, _: &Function<B>, _: u32) -> bool {
         false
     }
 }
