@@ -104,6 +104,7 @@ impl<B: Bytecode> Engine<B> {
         function.tier.await_call(self.tiers.threshold(Tier::Baseline));
         true
     }
+
     /// Called when the budget was used up in a loop. Returns whether the head of a loop around it is awaited before the optimizer compiles
     /// anything.
     fn await_loop(&self, function: &Function<B>, at: u32) -> bool {

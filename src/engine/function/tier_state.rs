@@ -17,8 +17,8 @@
 //! loops are not compiled alone.
 //!
 //! A loop that is hot may be in others. Then the loop around it is compiled, and has the hot one in it: baseline code counts its iterations
-//! apart, so that it is left at that loop's head. If there are more loops around, that is the outermost that comes within a budget. Code
-//! of a loop alone is made if none comes: it iterates for long.
+//! apart, so that it is left at that loop's head. If there are more loops around, that is the outermost that comes within some budgets.
+//! Code of a loop alone is made if none comes: it iterates for long.
 //!
 //! Baseline code that lacked something is made again when what it lacked has run: at the next call or jump back. Meanwhile what was left
 //! of the budget is kept.
@@ -50,6 +50,11 @@ impl Budget {
 
     pub(crate) fn set(&self, amount: Option<i32>) {
         self.0.iter().for_each(|number| number.set(amount.unwrap_or(Budget::ENDLESS)));
+    }
+
+    /// Both numbers, to be restored.
+    fn save(&self) -> [i32; 2] {
+        self.0.each_ref().map(Cell::get)
     }
 
     fn restore(&self, left: [i32; 2]) {
@@ -211,7 +216,7 @@ impl TierState {
     /// Begins to wait for the next call or jump back, at which baseline code is made again.
     pub(crate) fn await_run(&self) {
         if self.kept.get().is_none() {
-            self.kept.set(Some(self.budget.counters().each_ref().map(Cell::get)));
+            self.kept.set(Some(self.budget.save()));
         }
         self.budget.set(Some(0));
     }
@@ -318,11 +323,10 @@ mod tests {
         tier.begin_budget(Some(100));
         tier.budget.take(101);
         assert!(tier.await_loop(Some(100)));
-        let counters = || tier.budget.counters().each_ref().map(Cell::get);
-        let before = counters();
+        let before = tier.budget.save();
         tier.await_run();
         assert!(tier.go_on());
-        assert_eq!((counters(), before), (before, [100 * PATIENCE, 0]));
+        assert_eq!((tier.budget.save(), before), (before, [100 * PATIENCE, 0]));
     }
 
     #[test]

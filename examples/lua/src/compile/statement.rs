@@ -209,14 +209,13 @@ impl Builder<'_> {
         self.land([to_next]);
         let (function, state, to) = (control.into(), (control + 1).into(), top);
         let control = control + 2;
-        if let Some(position) = position.filter(|_| count == 2) {
-            let (control, position) = (control.into(), position.into());
-            let (index, value) = (first.into(), (first + 1).into());
-            self.emit_at(*line, Op::ForEachIndex { function, state, control, position, index, value, to });
-        }
         let ended = position.map(|position| {
             let (control, position) = (control.into(), position.into());
             let (key, value, end) = (first.into(), (first + 1).into(), LATER);
+            if count == 2 {
+                let op = Op::ForEachIndex { function, state, control, position, index: key, value, to };
+                self.emit_at(*line, op);
+            }
             let op = Op::ForEachPair { function, state, control, position, key, value, to, end };
             self.emit_at(*line, op)
         });

@@ -305,7 +305,7 @@ template! {
     // A metatable says something only of elements that are not there, and nothing if it has no `__newindex`.
     macro ^set_beside_metatable (,of ,number ,done) (letv:
         (($meta (load headers (addr ,of &METATABLE) u64)) ($at (ftos_least ,number i64)) ($end (^end ,of)))
-        (when (all (nz $meta) (eq (stof $at f64) ,number)) (dov
+        (when (eq (stof $at f64) ,number) (dov
             (when (ult $at $end)
                 (when (any (ne (load elements (idx (load headers (addr ,of &ARRAY) ptr) $at 8) u64) &NIL) (^has_no_setter $meta))
                     (dov (^put ,of $at) (branch (label set)))))

@@ -5,9 +5,9 @@
 //!
 //! A loop at whose guard a check has failed before gets no guard any more.
 
+use super::FunctionSource;
 use super::cursor::Cursor;
 use super::values::{Needs, ValueOperands};
-use super::{FunctionSource, call_entry::MISSED};
 use crate::vocab::{Op, Sig, Type};
 
 /// Which edges get a guard.
@@ -59,7 +59,7 @@ impl ValueOperands<'_> {
         if self.is_guarded(first, to) {
             let flag = cursor.add(Op::SPECULATE, Sig { from: Type::Void, ty: Type::Flag }, &[], 0);
             self.leave_unless(cursor, flag, Needs::At(to), |operands, cursor| {
-                operands.leave_at(cursor, MISSED | to as u64, Needs::At(to));
+                operands.miss(cursor, to as u32)
             });
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! In: a complete graph. Out: no block without nodes of its own jumps to a cold block that has no parameters; whoever came to it goes there
 //! at once. Templates leave by several checks, each with a way of its own to the slow path that they share: two blocks in five are such
-//! ways, which every pass would look at. Cost: linear in blocks and edges.
+//! ways, which every pass would look at. Cost: linear in blocks and edges, times the ways into one cold
+//! block, which are few.
 //!
 //! Ways into hot code stay: what is known on an edge is known in a block that has only this one, and loops have a block in front.
 

@@ -221,7 +221,7 @@ impl Operands for ValueOperands<'_> {
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
         let at = cursor.at;
         if self.lacks_slow_path(at) {
-            self.leave_at(cursor, MISSED | at as u64, Needs::At(at as usize));
+            self.miss(cursor, at);
             self.may_be_unreached = true;
             return;
         }
@@ -391,9 +391,12 @@ impl<'a> ValueOperands<'a> {
             .map(|(ty, bits)| cursor.constant(ty, bits));
         let count = cursor.load(Type::I32, address);
         let flag = cursor.add(Op::EQ, Sig { from: Type::I32, ty: Type::Flag }, &[count, known], 0);
-        self.leave_unless(cursor, flag, Needs::Within, |operands, cursor| {
-            operands.leave_at(cursor, MISSED | at as u64, Needs::At(at as usize));
-        });
+        self.leave_unless(cursor, flag, Needs::Within, |operands, cursor| operands.miss(cursor, at));
+    }
+
+    /// Leaves compiled code for what it lacks at a bytecode, which then runs from its start.
+    pub(super) fn miss(&mut self, cursor: &mut Cursor<'_>, at: u32) {
+        self.leave_at(cursor, MISSED | at as u64, Needs::At(at as usize));
     }
 
     /// The function that a bytecode belongs to.
