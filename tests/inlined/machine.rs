@@ -20,6 +20,14 @@ pub(crate) struct Object {
     pub(crate) method: *const Callable,
 }
 
+/// An object with an address behind what all objects have. Only functions for a class whose objects have one read from there.
+#[repr(C)]
+#[derive(Fields)]
+pub(crate) struct Whole {
+    pub(crate) object: Object,
+    pub(crate) part: *const i64,
+}
+
 /// A case of a call: the class, and the method that it has.
 #[derive(Fields, Clone, Copy, Debug)]
 #[repr(C)]
@@ -159,6 +167,11 @@ pub(crate) enum Op {
         a: In<i64>,
         cache: Site<Method, 2>,
     },
+    /// What is at the address that an object has. It never changes.
+    Part {
+        dst: Out<i64>,
+        object: In<*const Whole>,
+    },
     Tail {
         f: Imm<u32>,
         args: Regs,
@@ -226,6 +239,7 @@ template! {
             (invoke (case code) (arglist $object $a) i64)
             (invoke (slow look_up (arglist (carg (tc) ptr) (carg $object ptr) (carg $cache ptr)) ptr)
                 (arglist $object $a) i64)))
+    Op::Part => unsafe (load pure (load pure (addr $object (&offset_of Whole, part)) ptr) i64)
     Op::Tail => (tail $f (arglist $args))
     Op::TailTwo => (tail $f (arglist $a $b))
     Op::TailIfLarge => (when (gt $a 10) (tail $f (arglist $a)))

@@ -6,7 +6,7 @@ mod random;
 
 use azulejo::Error;
 use azulejo::prelude::*;
-use machine::{Object, Op, Program, Vm, Way, can_compile, r};
+use machine::{Object, Op, Program, Vm, Way, Whole, can_compile, r};
 
 /// Runs functions in every way, calls the last one with these arguments, several times, and says how many calls were inlined in code that
 /// was made before any call.
@@ -291,6 +291,46 @@ fn methods_take_the_place_of_inlined_functions() {
         for n in 0..200 {
             assert_eq!(call(&mut vm, &other, n), n * n + 1, "{way:?}");
             assert_eq!(call(&mut vm, &one, n), 2 * n + 1, "{way:?}");
+        }
+        if way == Way::TieringUp && can_compile() {
+            assert!(engine.stats().inlined > 1, "{}", engine.stats());
+        }
+    }
+}
+
+/// What a function reads that never changes is read when it runs, and not before it is known that it is the one.
+#[test]
+fn what_never_changes_is_read_behind_the_check_of_the_callee() {
+    let [twice, square, _] = methods();
+    let with_part = vec![
+        Op::Part { dst: r(2), object: r(0) },
+        Op::Add { dst: r(1), a: r(1), b: r(2) },
+        Op::Return { a: r(1) },
+    ];
+    // The object stays the same in the loop, and so does what its method reads.
+    let caller = vec![
+        Op::Const { dst: r(2), k: Imm(5) },
+        Op::Method { dst: r(1), object: r(0), a: r(1), cache: Site::new() },
+        Op::CountDown { n: r(2), to: Label(1) },
+        Op::Return { a: r(1) },
+    ];
+    for way in Way::ALL {
+        let code = [twice.clone(), square.clone(), (with_part.clone(), 3), (caller.clone(), 3)];
+        let program = Program::new(way.builder(), &code);
+        let (engine, functions) = (&program.engine, &program.functions);
+        let part = 1000;
+        let object = |class, number: usize, part| Whole {
+            object: Object { class, method: engine.callable(functions[number]).expect("it is there") },
+            part,
+        };
+        let (whole, other) = (object(1, 2, &raw const part), object(2, 0, std::ptr::dangling()));
+        let call = |object: &Whole, n: i64| {
+            let args = (std::ptr::from_ref(object), n);
+            engine.call::<_, i64>(functions[3], &mut Vm::default(), args).expect("it does not fail")
+        };
+        for n in 0..200 {
+            assert_eq!(call(&whole, n), n + 5000, "{way:?}");
+            assert_eq!(call(&other, n), n * 32, "{way:?}");
         }
         if way == Way::TieringUp && can_compile() {
             assert!(engine.stats().inlined > 1, "{}", engine.stats());

@@ -321,7 +321,10 @@ impl Judge<'_> {
                     Access::Pure => data.ty() != Type::Void && region == MemoryRegion::ANY,
                     Access::Within(code) => Trap::from_code(code).is_some(),
                 };
-                fits && access.bits() | region.bits() == data.imm
+                let is_written = data.ty() == Type::Void;
+                let exists = region.number() as usize <= MemoryRegion::MAX
+                    || region == MemoryRegion::UNCHANGING && access == Access::Plain && !is_written;
+                fits && exists && access.bits() | region.bits() == data.imm
             }
             _ => true,
         }

@@ -13,11 +13,13 @@ pub struct MemoryRegion(u8);
 impl MemoryRegion {
     /// No region: the access may touch any place.
     pub const ANY: MemoryRegion = MemoryRegion(0);
-    /// How many regions there can be.
+    /// How many regions templates can declare.
     pub const MAX: usize = 15;
+    /// What nobody writes, and what can be read behind certain checks only. No template names it.
+    pub const UNCHANGING: MemoryRegion = MemoryRegion(Self::MAX as u8 + 1);
     const SHIFT: u32 = 36;
     /// The bits of a constant in which the region stands.
-    pub(super) const MASK: u64 = (Self::MAX as u64) << Self::SHIFT;
+    pub(super) const MASK: u64 = 31 << Self::SHIFT;
 
     /// The region of this number; the first one has number 1.
     pub const fn of_number(number: u8) -> MemoryRegion {
@@ -27,7 +29,7 @@ impl MemoryRegion {
 
     /// The region of this number, if there is one.
     pub fn find(number: u32) -> Option<MemoryRegion> {
-        (1..=Self::MAX as u32).contains(&number).then_some(MemoryRegion(number as u8))
+        (1..=Self::UNCHANGING.0 as u32).contains(&number).then_some(MemoryRegion(number as u8))
     }
 
     /// Its number; zero for [`MemoryRegion::ANY`].
@@ -61,13 +63,13 @@ impl MemoryRegion {
 
 /// A set of regions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct MemoryRegions(u16);
+pub struct MemoryRegions(u32);
 
 impl MemoryRegions {
     /// No place.
     pub const NONE: MemoryRegions = MemoryRegions(0);
-    /// All places, also those in no region.
-    pub const ALL: MemoryRegions = MemoryRegions(u16::MAX);
+    /// All places that may change, also those in no region.
+    pub const ALL: MemoryRegions = MemoryRegions((1 << MemoryRegion::UNCHANGING.0) - 1);
 
     /// Whether there is no place in the set.
     pub const fn is_empty(self) -> bool {

@@ -265,7 +265,7 @@ impl Forwarder<'_> {
         for pred in &self.graph.block(block).preds {
             let pred = flow.rank[pred.block.at()];
             if pred >= rank {
-                if written != MemoryRegions::ALL && flow.dominates(rank, pred) {
+                if flow.dominates(rank, pred) {
                     is_head = true;
                     continue;
                 }
@@ -294,18 +294,20 @@ impl Forwarder<'_> {
                 Effect::Pure => {}
                 Effect::Leaf | Effect::Memory if !self.frame_escapes => {
                     let is_frame = &self.scratch.is_frame;
-                    self.scratch.known.retain(|known| is_frame[known.place.base.at()]);
+                    let stays =
+                        |known: &Known| is_frame[known.place.base.at()] || known.place.never_changes();
+                    self.scratch.known.retain(stays);
                     self.scratch.pending.retain(|store| is_frame[store.place.base.at()]);
                 }
                 Effect::Leaf | Effect::Memory | Effect::Observes => {
-                    self.scratch.known.clear();
+                    self.scratch.known.retain(|known| known.place.never_changes());
                     self.scratch.pending.clear();
                 }
             },
             op => {
                 let props = self.graph.vocab.info(op).props;
                 if props.contains(Props::WRITES) {
-                    self.scratch.known.clear();
+                    self.scratch.known.retain(|known| known.place.never_changes());
                 }
                 if props.intersects(Props::WRITES | Props::READS) {
                     self.scratch.pending.clear();

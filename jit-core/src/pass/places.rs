@@ -55,6 +55,11 @@ impl MemoryPlace {
         MemoryPlace::of(graph, address, ty, graph.region(load), current)
     }
 
+    /// Whether nobody writes there.
+    pub(super) fn never_changes(self) -> bool {
+        self.region == MemoryRegion::UNCHANGING
+    }
+
     /// Whether the two are known to be disjoint.
     pub(super) fn is_apart(self, other: MemoryPlace) -> bool {
         self.region.is_apart(other.region)

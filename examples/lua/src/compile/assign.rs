@@ -39,7 +39,7 @@ impl Builder<'_> {
             } else if is_last && matches!(value, Expr::Vararg) {
                 return self.take_varargs(first + at, count - at);
             } else if is_last && value.is_multiple() && count > at + 1 {
-                self.put(first + at, value);
+                self.put_multiple(first + at, value);
                 return self.take_results(first + at, count - at);
             } else {
                 self.put(first + at, value);

@@ -79,8 +79,10 @@ impl Builder<'_> {
     fn put_arguments(&mut self, callee: u32, object: Option<u32>, arguments: &[Expr]) -> Given {
         let has_more = arguments.last().is_some_and(Expr::is_multiple);
         if has_more || arguments.len() + object.is_some() as usize > 3 {
-            let (call, more) = self.lay_out(callee, object, arguments);
-            return Given::Many { call, more };
+            return match self.lay_out(callee, object, arguments) {
+                (call, More::Nothing) => as_they_are(call),
+                (call, more) => Given::Many { call, more },
+            };
         }
         let mut registers: Vec<u32> = object.into_iter().collect();
         for argument in arguments {
@@ -113,7 +115,7 @@ impl Builder<'_> {
             }
             Given::Many { call, more: More::Results } => Op::CallWithResults { dst, call: *call },
             Given::Many { call, more: More::Varargs } => {
-                Op::CallWithVarargs { dst, call: *call, pack: self.pack().into() }
+                Op::CallWithVarargs { dst, call: *call, pack: self.behind_parameters().into() }
             }
             Given::Few(few) => match few[..] {
                 [] => Op::Call0 { dst, function, cache },
@@ -127,7 +129,7 @@ impl Builder<'_> {
     }
 
     /// Puts a function and its arguments into registers in a row, and says what follows them.
-    fn lay_out(&mut self, callee: u32, object: Option<u32>, arguments: &[Expr]) -> (Regs, More) {
+    pub(super) fn lay_out(&mut self, callee: u32, object: Option<u32>, arguments: &[Expr]) -> (Regs, More) {
         let first = self.take(1);
         self.emit(Op::Move { dst: first.into(), a: callee.into() });
         if let Some(object) = object {
@@ -150,16 +152,27 @@ impl Builder<'_> {
     /// Likewise, the last one of them.
     pub(super) fn push_last(&mut self, expr: &Expr) -> More {
         if let Expr::Vararg = expr {
-            return More::Varargs;
+            let Some(there) = self.varargs else { return More::Varargs };
+            let first = self.take(there);
+            self.take_varargs(first, there);
+            return More::Nothing;
         }
         // Calls say what their results are, whoever wants them.
-        self.push(expr);
+        let dst = self.take(1);
+        self.put_multiple(dst, expr);
         if expr.is_multiple() { More::Results } else { More::Nothing }
     }
 
     /// Puts as many values of `...` as are wanted into registers in a row.
     pub(super) fn take_varargs(&mut self, first: u32, count: u32) {
-        let pack = self.pack().into();
+        let from = self.behind_parameters();
+        if let Some(there) = self.varargs {
+            let given = count.min(there);
+            (0..given)
+                .for_each(|at| _ = self.emit(Op::Move { dst: (first + at).into(), a: (from + at).into() }));
+            return self.nils(first + given, count - given);
+        }
+        let pack = from.into();
         self.emit(Op::TakeVarargs { values: RegsMut { first, count }, pack });
     }
 
@@ -191,7 +204,7 @@ impl Builder<'_> {
 
     /// Ends the function with a call.
     fn end_with(&mut self, callee: &Named, given: &Given) {
-        let (function, pack, cache) = (callee.0.into(), self.pack().into(), Site::new());
+        let (function, pack, cache) = (callee.0.into(), self.behind_parameters().into(), Site::new());
         self.emit(match given {
             Given::Many { call, more: More::Nothing } => Op::TailCall { call: *call },
             Given::Many { call, more: More::Results } => Op::TailCallWithResults { call: *call },

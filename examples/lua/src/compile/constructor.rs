@@ -9,19 +9,77 @@ use crate::object::heap::Gc;
 use crate::object::layout::Layout;
 use crate::object::string::Str;
 use crate::run::bytecode::Op;
-use crate::syntax::ast::{Constructor, ConstructorItem, Expr, Name};
+use crate::syntax::ast::{
+    Constructor, ConstructorItem, Expr, LocalId, Name, Statement, StatementKind, Suffix, SuffixKind,
+};
 use azulejo::{Imm, Regs, Site};
 use std::rc::Rc;
 
 /// How many elements are in registers before they are put into the table.
 const ELEMENTS_AT_ONCE: u32 = 50;
+/// In so many statements behind a table's constructor fields are looked for that it will get.
+const LOOKED_AT: usize = 32;
+
+/// The constructor of a table that is the value of an expression: by itself, or as the argument of `setmetatable` or another function.
+fn constructor_of(value: &Expr) -> Option<&Constructor> {
+    match value {
+        Expr::Table(table) => Some(table),
+        Expr::Suffixed(callee, suffixes)
+            if matches!(**callee, Expr::Global(..) | Expr::Local(_) | Expr::Upvalue(_)) =>
+        {
+            match &suffixes[..] {
+                [Suffix { kind: SuffixKind::Call(arguments), .. }] => match arguments.first()? {
+                    Expr::Table(table) => Some(table),
+                    _ => None,
+                },
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// How many fields a table gets by statements that follow its constructor in the same block. A variable is given its value by the first
+/// statement.
+pub(super) fn fields_to_come(statement: &Statement, behind: &[Statement]) -> u32 {
+    let StatementKind::Local(locals, values) = &statement.kind else { return 0 };
+    let ([local], [value]) = (&locals[..], &values[..]) else { return 0 };
+    let Some(table) = constructor_of(value) else { return 0 };
+    let mut names: Vec<&Name> = Vec::new();
+    let has = |name: &Name| {
+        let is_name = |key: &Expr| matches!(key, Expr::String(text) if text == name);
+        table.items.iter().any(|item| matches!(item, ConstructorItem::Keyed(key, _) if is_name(key)))
+    };
+    for statement in behind.iter().take(LOOKED_AT) {
+        let StatementKind::Assign(targets, _, _) = &statement.kind else { continue };
+        for target in targets {
+            if let Some(name) = field_of(target, *local)
+                && !names.contains(&name)
+                && !has(name)
+            {
+                names.push(name);
+            }
+        }
+    }
+    names.len() as u32
+}
+
+/// The name of the field of a variable's table that is assigned to.
+fn field_of(target: &Expr, local: LocalId) -> Option<&Name> {
+    let Expr::Suffixed(object, suffixes) = target else { return None };
+    match (&**object, &suffixes[..]) {
+        (Expr::Local(of), [Suffix { kind: SuffixKind::Field(name), .. }]) if *of == local => Some(name),
+        _ => None,
+    }
+}
 
 impl Builder<'_> {
     /// Makes a table and puts it into a register.
     pub(super) fn table(&mut self, dst: u32, table: &Constructor) {
+        let more = std::mem::take(&mut self.fields_to_come);
         match self.layout_of(table) {
-            Some(keys) => self.object(dst, table, keys),
-            None => self.table_by_parts(dst, table),
+            Some(keys) => self.object(dst, table, keys, more),
+            None => self.table_by_parts(dst, table, more),
         }
     }
 
@@ -48,10 +106,10 @@ impl Builder<'_> {
     }
 
     /// Makes a table when all values are in registers, and puts them there.
-    fn object(&mut self, dst: u32, table: &Constructor, keys: Vec<&Name>) {
+    fn object(&mut self, dst: u32, table: &Constructor, keys: Vec<&Name>, more: u32) {
         let keys: Vec<Gc<Str>> = keys.into_iter().map(|key| self.string(key)).collect();
         let elements = (table.items.len() - keys.len()) as u32;
-        let layout = Rc::new(Layout::new(keys, elements));
+        let layout = Rc::new(Layout::new(keys, elements, more));
         self.scratch(|builder| {
             // The register may be that of a variable, which is one of the values.
             let to = builder.take(1);
@@ -72,11 +130,11 @@ impl Builder<'_> {
         });
     }
 
-    fn table_by_parts(&mut self, dst: u32, table: &Constructor) {
+    fn table_by_parts(&mut self, dst: u32, table: &Constructor, more: u32) {
         let is_positional = |item: &&ConstructorItem| matches!(item, ConstructorItem::Positional(_));
         let elements = table.items.iter().filter(is_positional).count() as u32;
         let is_named = |item: &&ConstructorItem| matches!(item, ConstructorItem::Keyed(Expr::String(_), _));
-        let slots = table.items.iter().filter(is_named).count() as u32;
+        let slots = table.items.iter().filter(is_named).count() as u32 + more;
         self.scratch(|builder| {
             // The register may be that of a variable, which the items use.
             let to = builder.take(1);
@@ -99,11 +157,18 @@ impl Builder<'_> {
                         if is_last && value.is_multiple() {
                             let more = builder.push_last(value);
                             let values = Regs { first, count: builder.free - first };
-                            let (table, first, pack) = (to.into(), Imm(done + 1), builder.pack().into());
-                            builder.emit(match more {
-                                More::Varargs => Op::SetListAndVarargs { table, first, values, pack },
-                                _ => Op::SetListAndResults { table, first, values },
-                            });
+                            let (table, first, pack) =
+                                (to.into(), Imm(done + 1), builder.behind_parameters().into());
+                            match more {
+                                More::Nothing if values.count == 0 => {}
+                                More::Nothing => drop(builder.emit(Op::SetList { table, first, values })),
+                                More::Varargs => {
+                                    drop(builder.emit(Op::SetListAndVarargs { table, first, values, pack }))
+                                }
+                                More::Results => {
+                                    drop(builder.emit(Op::SetListAndResults { table, first, values }))
+                                }
+                            }
                             (waiting, builder.free) = (0, values.first);
                             continue;
                         }

@@ -36,6 +36,13 @@ impl Builder<'_> {
     /// Puts an expression's value into a register. The register may be that of a variable in the expression only if
     /// [`may_be_put`] says so.
     pub(super) fn put(&mut self, dst: u32, expr: &Expr) {
+        if !self.put_selected(dst, expr) {
+            self.put_multiple(dst, expr);
+        }
+    }
+
+    /// Likewise, if all results are wanted that it may have.
+    pub(super) fn put_multiple(&mut self, dst: u32, expr: &Expr) {
         if self.is_too_complex() {
             return;
         }

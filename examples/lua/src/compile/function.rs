@@ -33,6 +33,7 @@ impl<'a> Builder<'a> {
             functions: vec![None; function.locals.len()],
             captured_functions: captures.iter().map(|capture| capture.function).collect(),
             form,
+            varargs: None,
             code: Vec::new(),
             lines: Vec::new(),
             names: Vec::new(),
@@ -44,6 +45,7 @@ impl<'a> Builder<'a> {
             free: CLOSURE + 1,
             registers: CLOSURE + 1,
             breaks: Vec::new(),
+            fields_to_come: 0,
             line: function.line,
             looked: None,
             locals: Vec::new(),
@@ -58,15 +60,15 @@ impl<'a> Builder<'a> {
         // What a function needs for its arguments is no line of its own.
         self.line = function.body.statements.first().map_or(function.last_line, |first| first.line);
         let parameters: Vec<u32> = (0..function.parameters).map(|_| self.take(1)).collect();
-        let pack = function.is_vararg.then(|| self.take(1));
+        let behind = function.is_vararg.then(|| self.take(self.varargs.unwrap_or(1)));
         self.look_at_start();
         for (at, register) in parameters.into_iter().enumerate() {
             self.declare(LocalId(at as u32), register);
         }
-        if pack.is_some() {
+        if function.is_vararg && self.varargs.is_none() {
             self.emit(Op::Collect);
         }
-        if let (Some(arg), Some(pack)) = (function.arg, pack)
+        if let (Some(arg), Some(pack)) = (function.arg, behind)
             && (function.local(arg).is_used || self.form.watch == Watch::All)
         {
             let dst = self.take(1);
@@ -83,6 +85,7 @@ impl<'a> Builder<'a> {
         if self.registers > MAX_REGISTERS {
             return Err(TooComplex { line: function.line });
         }
+        let varargs = self.vararg_forms();
         let upvalues =
             function.upvalues.iter().map(|upvalue| upvalue.name.clone()).zip(self.shared).collect();
         Ok(Draft {
@@ -91,8 +94,9 @@ impl<'a> Builder<'a> {
             names: self.names,
             locals: self.locals,
             registers: self.registers,
-            parameters: function.parameters,
-            is_vararg: function.is_vararg,
+            parameters: function.parameters + self.varargs.unwrap_or(0),
+            is_vararg: function.is_vararg && self.varargs.is_none(),
+            varargs,
             constants: self.constants,
             layouts: self.layouts,
             inner: self.inner,
@@ -103,8 +107,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The register of the arguments behind the parameters.
-    pub(super) fn pack(&self) -> u32 {
+    /// The register of the arguments behind the parameters, or of the first of them.
+    pub(super) fn behind_parameters(&self) -> u32 {
         CLOSURE + 1 + self.function.parameters
     }
 

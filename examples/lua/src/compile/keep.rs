@@ -53,6 +53,8 @@ impl Builder<'_> {
                 | Op::Call { .. }
                 | Op::CallWithResults { .. }
                 | Op::CallWithVarargs { .. }
+                | Op::SelectValue { .. }
+                | Op::CountValues { .. }
                 | Op::NewTable { .. }
                 | Op::NewObject { .. }
                 | Op::NewClosure { .. }

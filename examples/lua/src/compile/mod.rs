@@ -17,8 +17,10 @@ mod keep;
 mod load;
 mod names;
 mod statement;
+mod varargs;
 mod watch;
 
+pub(crate) use varargs::VarargForms;
 pub(crate) use watch::Watch;
 
 use crate::depth::StackEnd;
@@ -73,6 +75,8 @@ pub(crate) struct Builder<'a> {
     functions: Vec<Option<usize>>,
     captured_functions: Vec<Option<usize>>,
     form: Form,
+    /// How many arguments there are behind the parameters, in registers that follow theirs; `None` if there is a pack of them.
+    varargs: Option<u32>,
     code: Vec<Op>,
     lines: Vec<Line>,
     names: Vec<OperandName>,
@@ -89,6 +93,8 @@ pub(crate) struct Builder<'a> {
     registers: u32,
     /// For each open loop, the jumps that leave it.
     breaks: Vec<Vec<usize>>,
+    /// How many fields the table will get that is made next, beside those that its constructor says.
+    fields_to_come: u32,
     /// The line that new bytecodes get.
     line: Line,
     /// The line at which hooks were let look last.

@@ -2,13 +2,14 @@
 
 use super::call::More;
 use super::condition::{LATER, number};
+use super::constructor::fields_to_come;
 use super::{Builder, NameKind, Place, Watch};
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
 use crate::run::draft::ITERATOR;
 use crate::run::slow::{INITIAL, LIMIT, STEP};
 use crate::syntax::ast::{Block, Expr, GenericFor, LocalId, NumericFor, Statement, StatementKind};
-use azulejo::{Imm, Label, Regs, Site};
+use azulejo::{Imm, In, Label, Regs, Site};
 use std::rc::Rc;
 
 impl Builder<'_> {
@@ -16,11 +17,18 @@ impl Builder<'_> {
     pub(super) fn block(&mut self, block: &Block) {
         self.scratch(|builder| {
             let scope = builder.open_scope();
-            block.statements.iter().for_each(|statement| builder.statement(statement));
+            builder.statements(&block.statements);
             let last = block.statements.last().map(|statement| &statement.kind);
             builder
                 .close_scope(scope, !matches!(last, Some(StatementKind::Return(_) | StatementKind::Break)));
         });
+    }
+
+    fn statements(&mut self, statements: &[Statement]) {
+        for (at, statement) in statements.iter().enumerate() {
+            self.fields_to_come = fields_to_come(statement, &statements[at + 1..]);
+            self.statement(statement);
+        }
     }
 
     fn statement(&mut self, statement: &Statement) {
@@ -88,7 +96,7 @@ impl Builder<'_> {
         let breaks = self.in_loop(|builder| {
             builder.scratch(|builder| {
                 let scope = builder.open_scope();
-                body.statements.iter().for_each(|statement| builder.statement(statement));
+                builder.statements(&body.statements);
                 // The condition sees the variables of the block.
                 let again = builder.jump(condition, false);
                 builder.jump_back(again, start);
@@ -252,10 +260,18 @@ impl Builder<'_> {
             values => {
                 let first = self.free;
                 let more = self.push_all(values);
-                let (values, pack) = (Regs { first, count: self.free - first }, self.pack().into());
+                let (values, pack) =
+                    (Regs { first, count: self.free - first }, self.behind_parameters().into());
                 self.keep_all();
+                let value = |at| In::new(first + at);
                 self.emit(match more {
-                    More::Nothing => Op::ReturnMany { values },
+                    More::Nothing => match values.count {
+                        0 => Op::Return0,
+                        1 => Op::Return { a: value(0) },
+                        2 => Op::ReturnTwo { a: value(0), b: value(1) },
+                        3 => Op::ReturnThree { a: value(0), b: value(1), c: value(2) },
+                        _ => Op::ReturnMany { values },
+                    },
                     More::Results => Op::ReturnResults { values },
                     More::Varargs => Op::ReturnVarargs { values, pack },
                 });

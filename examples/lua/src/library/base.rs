@@ -334,7 +334,8 @@ pub(crate) fn select(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result
     if let Some(first) = args.first().and_then(|which| selected(vm, *which, rest)) {
         return Ok(first);
     }
-    let number = arguments::integer(vm, frames, args, 0)?;
+    // C makes an `int` of it.
+    let number = i64::from(arguments::integer(vm, frames, args, 0)? as i32);
     let skipped = if number < 0 { rest.len() as i64 + number } else { number - 1 };
     if number == 0 || skipped < 0 {
         return arguments::fail(vm, frames, 0, "index out of range");

@@ -35,7 +35,7 @@ pub struct Definition {
     /// The number of the function.
     number: u32,
     /// The objects that the code refers to: constants, and definitions of inner functions.
-    constants: Vec<Gc<Header>>,
+    constants: RefCell<Vec<Gc<Header>>>,
     /// What else is known of the function.
     pub(crate) about: Rc<dyn Any>,
     /// Where its number is put when it is gone.
@@ -173,8 +173,9 @@ impl Native {
 
 impl Definition {
     pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
-        self.constants.iter().for_each(|constant| marker.object(*constant));
-        size_of::<Self>() + size_of_val(&self.constants[..])
+        let constants = self.constants.borrow();
+        constants.iter().for_each(|constant| marker.object(*constant));
+        size_of::<Self>() + size_of_val(&constants[..])
     }
 }
 
@@ -298,7 +299,7 @@ impl Heap {
             header,
             code,
             number,
-            constants,
+            constants: RefCell::new(constants),
             about,
             gone,
         });
@@ -306,6 +307,12 @@ impl Heap {
         self.definitions.resize(self.definitions.len().max(at + 1), None);
         self.definitions[at] = Some(made);
         made
+    }
+
+    /// Lets a definition refer to one object more.
+    pub(crate) fn keep_with(&mut self, definition: Gc<Definition>, object: Gc<Header>) {
+        definition.constants.borrow_mut().push(object);
+        self.again(definition.header());
     }
 
     /// The numbers of the functions whose definitions are gone since the last time.

@@ -15,6 +15,8 @@ pub(crate) struct Layout {
     /// No key is there twice, and none begins as those of metamethods do.
     keys: Vec<Gc<Str>>,
     elements: u32,
+    /// How many fields more a table is made room for.
+    more: u32,
     /// The shape that the last table got, which may be gone, and in which cycle of the collector it was reached.
     shape: Cell<Option<(ShapeRef, u32)>>,
 }
@@ -23,9 +25,12 @@ impl Layout {
     /// The most values that a layout may have.
     pub(crate) const MAX_VALUES: usize = Table::MAX_INLINE as usize;
 
-    pub(crate) fn new(keys: Vec<Gc<Str>>, elements: u32) -> Layout {
-        debug_assert!(keys.len() + elements as usize <= Layout::MAX_VALUES);
-        Layout { keys, elements, shape: Cell::new(None) }
+    /// Of tables with these fields and so many elements, with room for some fields more if that may be.
+    pub(crate) fn new(keys: Vec<Gc<Str>>, elements: u32, more: u32) -> Layout {
+        let values = keys.len() + elements as usize;
+        debug_assert!(values <= Layout::MAX_VALUES);
+        let more = more.min((Layout::MAX_VALUES - values) as u32);
+        Layout { keys, elements, more, shape: Cell::new(None) }
     }
 
     /// Where it is, as bytecode has it.
@@ -45,7 +50,7 @@ impl Heap {
             Some((shape, cycle)) if cycle == self.shapes.cycle => shape,
             known => self.shape_of(layout, known.map(|(shape, _)| shape)),
         };
-        let table = self.with_inline(layout.keys.len() as u32, layout.elements, shape);
+        let table = self.with_inline(layout.keys.len() as u32 + layout.more, layout.elements, shape);
         table.array_end.set(1 + layout.elements);
         table
     }
@@ -79,7 +84,7 @@ mod tests {
 
     fn layout(heap: &mut Heap, names: &[&str], elements: u32) -> Layout {
         let keys = names.iter().map(|name| heap.string(name.as_bytes())).collect();
-        Layout::new(keys, elements)
+        Layout::new(keys, elements, 0)
     }
 
     /// Does what bytecode does.

@@ -73,6 +73,8 @@ pub struct Shape {
     /// Whether code gives it to tables of its parent, and whether any child is such a one.
     is_learned: Cell<bool>,
     has_learned: Cell<bool>,
+    /// If it has no keys: room for so many slots its tables have needed that were made with less.
+    wanted: Cell<u32>,
     /// The shape that it was made from, if it was made from one.
     pub(super) parent: Option<ShapeRef>,
 }
@@ -291,6 +293,25 @@ impl ShapeRef {
         NonZeroU64::new(word).is_some_and(|word| unsafe { (*ShapeRef(word).cell()).has(ShapeRef(word)) })
     }
 
+    /// Tables of this shape that have been made without slots are given room for so many: others of their class have needed it.
+    pub(super) fn wanted(self) -> u32 {
+        self.wanted.get()
+    }
+
+    /// A table of this shape has needed room for so many slots. The objects of a class that are to come get it with their metatable.
+    pub(super) fn note_wanted(self, capacity: u32) {
+        /// Objects with more are too different from each other.
+        const MOST: u32 = 8;
+        let mut class = self;
+        while class.count > 0 {
+            let Some(parent) = class.parent else { return };
+            class = parent;
+        }
+        if matches!(class.meta, Meta::Known(_)) && class.meta == self.meta && capacity <= MOST {
+            class.wanted.set(class.wanted.get().max(capacity));
+        }
+    }
+
     /// Code gives this shape to tables of its parent from now on.
     pub(crate) fn set_learned(self) {
         self.is_learned.set(true);
@@ -486,6 +507,7 @@ impl Shape {
             reached: Cell::new(0),
             is_learned: Cell::new(false),
             has_learned: Cell::new(false),
+            wanted: Cell::new(0),
             parent,
         }
     }

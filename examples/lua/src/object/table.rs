@@ -341,16 +341,22 @@ impl Heap {
         let slot = shape.count();
         if slot >= table.slot_capacity() {
             let capacity = (2 * slot).max(4);
-            let slots = self.values(capacity);
-            // SAFETY: the table has so many slots, and there is room for them.
-            unsafe { slots.copy_from_nonoverlapping(table.slots.get(), slot as usize) };
-            self.free_values(table, table.slots.replace(slots), (Table::INLINE_SLOTS, table.slot_capacity()));
-            table.header.len.set(capacity);
+            self.reserve_slots(table, capacity);
+            shape.note_wanted(capacity);
         }
         // SAFETY: there is room for this slot.
         unsafe { (*table.slots.get().add(slot as usize)).set(value) };
         self.set_shape(table, next);
         Ok(true)
+    }
+
+    /// Makes room for so many slots, which are more than there are.
+    fn reserve_slots(&mut self, table: Gc<Table>, capacity: u32) {
+        let slots = self.values(capacity);
+        // SAFETY: the table has so many slots, and there is room for them.
+        unsafe { slots.copy_from_nonoverlapping(table.slots.get(), table.shape.get().count() as usize) };
+        self.free_values(table, table.slots.replace(slots), (Table::INLINE_SLOTS, table.slot_capacity()));
+        table.header.len.set(capacity);
     }
 
     /// Moves a table's string keys to its hash part, where all others go from now on.
@@ -416,6 +422,9 @@ impl Heap {
         };
         let shape = self.shapes.with_meta(table.shape.get(), meta);
         self.set_shape(table, shape);
+        if table.slot_capacity() == 0 && shape.wanted() > 0 {
+            self.reserve_slots(table, shape.wanted());
+        }
         self.metatable_changes(table);
     }
 

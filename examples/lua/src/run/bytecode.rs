@@ -451,6 +451,21 @@ pub(crate) enum Op {
         call: Regs,
         pack: In<u64>,
     },
+    /// As `Call`, of what is `select` nearly always, by a number. Nobody wants more than the first result.
+    SelectValue {
+        dst: Out<u64>,
+        function: In<u64>,
+        which: In<u64>,
+        call: Regs,
+        cache: Site<CallCase, 1>,
+    },
+    /// Likewise, of how many values there are.
+    CountValues {
+        dst: Out<u64>,
+        function: In<u64>,
+        call: Regs,
+        cache: Site<CallCase, 1>,
+    },
     /// Ends the function with the call of a closure. If it is none that is called, this does nothing, and a call follows.
     TailCall0 {
         function: In<u64>,

@@ -3,7 +3,9 @@
 //! A call knows what it has called. What a function of the library does with a few numbers is done here.
 
 use super::bytecode::Op;
-use super::cases::{ABSOLUTE, ALLOCATES, BYTE, CLOSURE as OF_CLOSURE, CallCase, FLOOR, LARGER, SQUARE_ROOT};
+use super::cases::{
+    ABSOLUTE, ALLOCATES, BYTE, CALLABLE, CLOSURE as OF_CLOSURE, CallCase, FLOOR, LARGER, SQUARE_ROOT,
+};
 use super::layout::*;
 use super::slow::*;
 use super::templates::values;
@@ -16,21 +18,34 @@ template! {
     // A function has code of its own for few arguments, which may be another than that for any number of them.
     macro ^code_for_any (,value) (load headers (addr (load headers (addr (unbox function ,value) &DEFINITION) u64) &CODE_FOR_ANY) u64)
     // What a call knows of what it has called: a closure, or a quick function of the library. All else takes the slow way.
-    macro ^by_cache (,function ,learn ,count ,closure ,quick ,slow) (dov
+    macro ^by_cache (,function ,count ,closure ,callable ,quick ,slow) (dov
         (asv (($object function ,function))
             (cachedv $cache CallCase (eq (load headers (addr $object &CODE) u64) (case identity))
                 (ifv (likely (eq (case kind) &OF_CLOSURE)) ,closure (,quick (branch (label slowly))))
                 (branch (label slowly)))
-            (branch (label slowly)))
+            (asv (($of table ,function))
+                (letv: (($meta (load headers (addr $of &METATABLE) ptr)))
+                    (ifv (nz $meta)
+                        (cachedv $cache CallCase
+                            (all (eq (case kind) &CALLABLE) (eq (load shapes (addr $meta &SHAPE) u64) (case identity)))
+                            (letv: (($found (load fields (add (load headers (addr $meta &SLOTS) u64) (ucast (case offset) u64)) u64)))
+                                (asv (($method function $found))
+                                    (ifv (eq (load headers (addr $method &CODE) u64) (case method))
+                                        (,callable $found (branch (label slowly)))
+                                        (branch (label slowly)))
+                                    (branch (label slowly))))
+                            (branch (label slowly)))
+                        (branch (label slowly))))
+                (branch (label slowly))))
         (branch (label done))
         (mark slowly)
         (slowv (dov
             (when (notf (full $cache))
-                (callv leaf ,learn (arglist (carg ,function u64) (carg (const ,count u32) u32) (carg $cache ptr))))
+                (callv leaf learn_call (arglist (carg (tc) ptr) (carg ,function u64) (carg ,count u32) (carg $cache ptr))))
             ,slow))
         (mark done))
-    macro ^call (,learn ,count ,code ,arguments ,quick ,natively) (letv: (($function $function))
-        (^by_cache $function ,learn ,count (set $dst (invoke observes (case code) ,arguments u64)) ,quick
+    macro ^call (,count ,code ,arguments ,callable ,quick ,natively) (letv: (($function $function))
+        (^by_cache $function ,count (set $dst (invoke observes (case code) ,arguments u64)) ,callable ,quick
             (set $dst (if (^is_closure $function) (invoke observes (,code $function) ,arguments u64) ,natively))))
     // If the collector is to work, the call goes the way on which it does.
     macro ^is_quick (,given ,way) (dov
@@ -81,17 +96,22 @@ template! {
     // Or a closure stands for what is called.
     macro ^or_callable (,given ,arguments) (let: (($given ,given))
         (if (ne $given &ABSENT) $given (invoke observes (^code (^method)) ,arguments u64)))
-    Op::Call0! => unsafe (^call learn_call 0 ^code (arglist $function) ^no_quick (^or_callable
+    macro ^callable0 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function) u64))
+    macro ^callable1 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function $a) u64))
+    macro ^callable2 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function $a $b) u64))
+    macro ^callable3 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function $a $b $c) u64))
+    macro ^callable_many (,method ,way) ,way
+    Op::Call0! => unsafe (^call (const 0 u32) ^code (arglist $function) ^callable0 ^no_quick (^or_callable
         (call throws observes call0 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64)
         (arglist (^method) $function)))
-    Op::Call1! => unsafe (^call learn_call 1 ^code (arglist $function $a) ^quick1 (^or_callable
+    Op::Call1! => unsafe (^call (const 1 u32) ^code (arglist $function $a) ^callable1 ^quick1 (^or_callable
         (call throws observes call1 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64)) u64)
         (arglist (^method) $function $a)))
-    Op::Call2! => unsafe (^call learn_call 2 ^code (arglist $function $a $b) ^quick2 (^or_callable
+    Op::Call2! => unsafe (^call (const 2 u32) ^code (arglist $function $a $b) ^callable2 ^quick2 (^or_callable
         (call throws observes call2
             (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64)
         (arglist (^method) $function $a $b)))
-    Op::Call3! => unsafe (^call learn_call 3 ^code (arglist $function $a $b $c) ^quick3 (^or_callable
+    Op::Call3! => unsafe (^call (const 3 u32) ^code (arglist $function $a $b $c) ^callable3 ^quick3 (^or_callable
         (call throws observes call3
             (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64) (carg $c u64)) u64)
         (arglist (^method) $function $a $b $c)))
@@ -101,7 +121,31 @@ template! {
     macro ^natively_many (,callee) (call throws observes ,callee (arglist
         (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)
 
-    Op::Call! => unsafe (^call learn_call_for_any 0 ^code_for_any (arglist $call) ^no_quick (^natively_many call_many))
+    Op::Call! => unsafe (^call (ucast (sub (length $call) 1) u32) ^code_for_any (arglist $call) ^callable_many ^no_quick (^natively_many call_many))
+    // `select`, of values in registers. What it does with other numbers, and other functions of this name, are calls.
+    macro ^select (,known) (letv: (($function $function)) (dov
+        (asv (($object function $function))
+            (cachedv $cache CallCase (eq (load headers (addr $object &CODE) u64) (case identity))
+                (,known (branch (label done)))
+                (branch (label slowly)))
+            (branch (label slowly)))
+        (mark slowly)
+        (slowv (dov
+            (when (notf (full $cache))
+                (callv leaf learn_select (arglist (carg $function u64) (carg $cache ptr))))
+            (set $dst (if (^is_closure $function)
+                (invoke observes (^code_for_any $function) (arglist $call) u64) (^natively_many call_many)))))
+        (mark done)))
+    // Two of the registers are the function and the number.
+    macro ^count_values () (sub (length $call) 2)
+    macro ^counted (,done) (dov (set $dst (box number (stof (bitcast (^count_values) i64) f64))) ,done)
+    macro ^numbered (,done) (asv (($number number $which))
+        (letv: (($at (ftos_least $number i64)))
+            (when (all (eq (stof $at f64) $number) (ult (sub $at 1) (^count_values)))
+                (dov (set $dst (load (idx (window $call) (add $at 1) 8) u64)) ,done)))
+        (discard $which))
+    Op::CountValues! => unsafe (^select ^counted)
+    Op::SelectValue! => unsafe (^select ^numbered)
     macro ^gather (,run) (call leaf gather (arglist (carg (tc) ptr) (carg (window ,run) ptr) (carg (length ,run) u64)) u64)
     macro ^gathered () (load machine (addr (tc) &ARGUMENTS) ptr)
     macro ^natively_gathered (,count) (call throws observes call_gathered
@@ -122,13 +166,17 @@ template! {
                 (carg (window $call) ptr) (carg (length $call) u64) (carg $pack u64)) u64)))
     // If it is no closure, the bytecode behind this one calls it.
     macro ^left_to_next (,way) (discard (const 0 u32))
-    macro ^end_with (,count ,arguments) (letv: (($function $function))
-        (^by_cache $function learn_call ,count (tail (case code) ,arguments) ^left_to_next
+    macro ^end_with (,count ,arguments ,callable) (letv: (($function $function))
+        (^by_cache $function ,count (tail (case code) ,arguments) ,callable ^left_to_next
             (when (^is_closure $function) (tail (^code $function) ,arguments))))
-    Op::TailCall0 => unsafe (^end_with 0 (arglist $function))
-    Op::TailCall1 => unsafe (^end_with 1 (arglist $function $a))
-    Op::TailCall2 => unsafe (^end_with 2 (arglist $function $a $b))
-    Op::TailCall3 => unsafe (^end_with 3 (arglist $function $a $b $c))
+    macro ^end_with0 (,method ,way) (tail (case code) (arglist ,method $function))
+    macro ^end_with1 (,method ,way) (tail (case code) (arglist ,method $function $a))
+    macro ^end_with2 (,method ,way) (tail (case code) (arglist ,method $function $a $b))
+    macro ^end_with3 (,method ,way) (tail (case code) (arglist ,method $function $a $b $c))
+    Op::TailCall0 => unsafe (^end_with (const 0 u32) (arglist $function) ^end_with0)
+    Op::TailCall1 => unsafe (^end_with (const 1 u32) (arglist $function $a) ^end_with1)
+    Op::TailCall2 => unsafe (^end_with (const 2 u32) (arglist $function $a $b) ^end_with2)
+    Op::TailCall3 => unsafe (^end_with (const 3 u32) (arglist $function $a $b $c) ^end_with3)
     Op::TailCall => unsafe (letv: (($function (^first_of $call)))
         (when (^is_closure $function) (tail (^code_for_any $function) (arglist $call))))
     Op::TailCallWithResults => unsafe (letv: (($function (^first_of $call)))

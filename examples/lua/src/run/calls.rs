@@ -6,7 +6,7 @@ use crate::object::function::{Closure, Native, Quick, copy_values};
 use crate::object::heap::{Gc, Header, ObjectKind};
 use crate::object::table::Position;
 use crate::object::value::{ABSENT, FUNCTION, Value};
-use crate::run::cases::{CLOSURE, CallCase};
+use crate::run::cases::{CALLABLE, CLOSURE, CallCase, SELECT};
 use crate::run::draft::CALLEE;
 use crate::run::error::{Attempt, Result};
 use crate::run::vm::{Failure, THROWN, Vm, pack_of};
@@ -109,18 +109,40 @@ fn native_of(callee: Value) -> Option<Gc<Native>> {
     Some(unsafe { object.cast() })
 }
 
-/// Remembers what is called with so many arguments, if they are few.
-pub(crate) fn learn_call(function: u64, arguments: u32, cases: Cases<'_, CallCase>) {
+/// Remembers what is called with so many arguments.
+pub(crate) fn learn_call(vm: &mut Vm, function: u64, arguments: u32, cases: Cases<'_, CallCase>) {
     let function = Value(function);
-    learn(
-        cases,
-        case_of_closure(function, |closure| closure.code.get()).or_else(|| quick(function, arguments)),
-    );
+    if let Some(closure) = closure_of(function) {
+        if let Some(code) = vm.code_for(closure, arguments) {
+            learn(cases, Some(CallCase::new(CLOSURE, closure.code.get(), code)));
+        }
+    } else if let Some((closure, case)) = callable(vm, function).filter(|_| arguments <= MOST_FOR_CALLABLES) {
+        if let Some(code) = vm.code_for(closure, 1 + arguments) {
+            learn(cases, Some(CallCase { code, ..case }));
+        }
+    } else {
+        learn(cases, quick(function, arguments));
+    }
 }
 
-/// Remembers what is called with any number of arguments.
-pub(crate) fn learn_call_for_any(function: u64, _: u32, cases: Cases<'_, CallCase>) {
-    learn(cases, case_of_closure(Value(function), |closure| closure.definition.code));
+/// With more arguments, what has a `__call` is called by a slow path.
+const MOST_FOR_CALLABLES: u32 = 3;
+
+/// The closure that is called in place of a table, and what is known of such tables.
+fn callable(vm: &Vm, callee: Value) -> Option<(Gc<Closure>, CallCase)> {
+    let meta = callee.as_table()?.metatable()?;
+    let shape = meta.shape.get();
+    let offset = 8 * shape.slot(vm.names.call)?;
+    let closure = closure_of(meta.get_string(vm.names.call))?;
+    let case = CallCase::new(CALLABLE, shape.word(), 0);
+    Some((closure, CallCase { offset, method: closure.code.get(), ..case }))
+}
+
+/// Remembers that what is called is `select`.
+pub(crate) fn learn_select(function: u64, cases: Cases<'_, CallCase>) {
+    let select = base::select as NativeFunction as usize as u64;
+    let native = native_of(Value(function)).filter(|native| native.function == select);
+    learn(cases, native.map(|native| CallCase::new(SELECT, native.function, 0)));
 }
 
 /// Remembers what is called, if that is anything. All else is called by a slow path: nothing more is learned then, nor where a case does not
@@ -132,15 +154,10 @@ fn learn(cases: Cases<'_, CallCase>, case: Option<CallCase>) {
     }
 }
 
-fn case_of_closure(callee: Value, code: impl Fn(&Closure) -> u64) -> Option<CallCase> {
-    let closure = closure_of(callee)?;
-    Some(CallCase { identity: closure.code.get(), code: code(&closure), kind: CLOSURE })
-}
-
 fn quick(callee: Value, arguments: u32) -> Option<CallCase> {
     let native = native_of(callee)?;
     let Quick { address, kind } = native.quick(arguments as usize)?;
-    Some(CallCase { identity: native.function, code: address, kind })
+    Some(CallCase::new(kind, native.function, address))
 }
 
 /// The closure that a value is.

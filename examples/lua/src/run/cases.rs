@@ -28,8 +28,19 @@ pub(crate) struct CallCase {
     pub identity: u64,
     /// The address of the code that this call enters.
     pub code: u64,
-    /// One of [`CLOSURE`] to [`SMALLER`].
+    /// One of [`CLOSURE`] to [`CALLABLE`].
     pub kind: u32,
+    /// Of what has a `__call`: the offset of that among the slots of the metatable, and what such closures have as their code. The identity is the
+    /// metatable's shape.
+    pub offset: u32,
+    pub method: u64,
+}
+
+impl CallCase {
+    /// What a call knows that enters code.
+    pub(crate) fn new(kind: u32, identity: u64, code: u64) -> CallCase {
+        CallCase { identity, code, kind, offset: 0, method: 0 }
+    }
 }
 
 /// It is bytecode.
@@ -52,6 +63,11 @@ pub(crate) const BYTE: u32 = 7;
 pub(crate) const LARGER: u32 = 8;
 /// It is `math.min`, of two numbers; with the code of the quick function.
 pub(crate) const SMALLER: u32 = 9;
+
+/// It is `select`, where nobody wants more than one result.
+pub(crate) const SELECT: u32 = 10;
+/// It is a table with a `__call`, which is a closure: it gets the table in front of the arguments.
+pub(crate) const CALLABLE: u32 = 11;
 
 /// The heap has never been in this epoch.
 pub(crate) const NEVER: u64 = u64::MAX;

@@ -3,6 +3,7 @@
 //! In: what the compiler makes of source text. Out: what the program makes a function of.
 
 use super::bytecode::Op;
+use crate::compile::VarargForms;
 use crate::object::layout::Layout;
 use crate::object::value::Value;
 use crate::syntax::ast::{FunctionText, Line, Name};
@@ -22,6 +23,8 @@ pub(crate) struct Draft {
     /// How many parameters there are.
     pub(crate) parameters: u32,
     pub(crate) is_vararg: bool,
+    /// If it may be compiled for known numbers of arguments.
+    pub(crate) varargs: Option<VarargForms>,
     /// The strings in the code, which have to stay.
     pub(crate) constants: Vec<Value>,
     /// The layouts in the code, which have to stay.
@@ -48,6 +51,7 @@ impl Draft {
             registers,
             parameters,
             is_vararg,
+            varargs: None,
             constants: Vec::new(),
             layouts: Vec::new(),
             inner: Vec::new(),

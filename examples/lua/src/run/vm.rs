@@ -1,6 +1,7 @@
 //! The context of running bytecode: the heap, what is global, and what passes between functions.
 
 use super::draft::{Draft, LocalName, OperandName};
+use crate::compile::VarargForms;
 use crate::object::function::{Closure, Definition, Pack, copy_values};
 use crate::object::heap::{Gc, Header, Heap};
 use crate::object::layout::Layout;
@@ -153,6 +154,8 @@ pub(crate) struct Prototype {
     pub(crate) span: (Line, Line),
     /// The names of its upvalues, and whether each is in a cell.
     pub(crate) upvalues: Vec<(Rc<[u8]>, bool)>,
+    /// If it may be compiled for known numbers of arguments.
+    pub(crate) varargs: Option<VarargForms>,
     /// The source of the chunk, and where the function stands in it.
     pub(crate) text: Option<(Rc<[u8]>, FunctionText)>,
 }
@@ -352,7 +355,7 @@ impl Vm {
         let function =
             self.engine.define(&name, code, draft.registers).expect("the compiler makes valid bytecode");
         let code = self.engine.callable(function).expect("it was defined").expose_provenance() as u64;
-        let Draft { lines, names, locals, constants, layouts, span, upvalues, text, .. } = draft;
+        let Draft { lines, names, locals, constants, layouts, span, upvalues, varargs, text, .. } = draft;
         let chunk = chunk.clone();
         let text = text.map(|text| (source.clone(), text));
         let prototype = Rc::new(Prototype {
@@ -364,6 +367,7 @@ impl Vm {
             chunk,
             span,
             upvalues,
+            varargs,
             text,
         });
         let number = function.number() as usize;

@@ -12,14 +12,18 @@ use super::link::{LocalBlock, Operands, SitePlace};
 use super::show::ShowNodes;
 use super::{FunctionScratch, FunctionSource, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
-use crate::ir::graph::Effect;
+use crate::ir::graph::{Access, Effect, Graph};
 use crate::ir::index::{Block, List, Node};
+use crate::ir::regions::MemoryRegion;
 use crate::ir::sites::COUNT_OFFSET;
 use crate::ir::state::{FrameState, StateRegister};
 use crate::ir::template::Resume;
 use crate::pass::chaos::Chaos;
 use crate::vocab::{Op, Sig, Type};
 use core::ops::Range;
+
+/// In so many steps an address is looked at.
+const MAX_ADDRESS: u32 = 8;
 
 /// The operands of the bytecode at the cursor, in a function.
 pub(super) struct ValueOperands<'a> {
@@ -38,6 +42,19 @@ pub(super) struct ValueOperands<'a> {
     pub(super) may_be_unreached: bool,
     /// The block of the next bytecode, once the current template has jumped there.
     pub(super) next: Block,
+}
+
+/// Whether an address can be read from wherever control is: it depends on nothing that only a function's own registers have. What is computed
+/// in more steps than these is looked at no further.
+fn is_readable_anywhere(graph: &Graph, address: Node, steps: u32) -> bool {
+    let is_computed = match graph.node(address).op {
+        Op::TC | Op::CU | Op::CONST => return true,
+        Op::ADDR | Op::IDX | Op::ADD | Op::UCAST | Op::SCAST => true,
+        Op::LOAD => graph.access(address) == Access::Pure,
+        _ => false,
+    };
+    let inputs = graph.inputs(address);
+    is_computed && steps > 0 && inputs.iter().all(|input| is_readable_anywhere(graph, *input, steps - 1))
 }
 
 /// The registers that an edge carries.
@@ -124,6 +141,14 @@ impl Operands for ValueOperands<'_> {
             (Op::LOCAL, _) => {
                 self.expose(cursor);
                 cursor.add(op, sig, &[], imm)
+            }
+            (Op::LOAD, _)
+                if Access::of(imm) == Access::Pure
+                    && self.inlined_call(cursor.at).is_some()
+                    && !is_readable_anywhere(cursor.graph, inputs.get(0), MAX_ADDRESS) =>
+            {
+                // The address is one since the function was called: the load stays behind the checks that lead there.
+                cursor.operator(op, sig, inputs, MemoryRegion::UNCHANGING.bits())
             }
             _ => cursor.operator(op, sig, inputs, imm),
         }
