@@ -159,15 +159,14 @@ impl Builder<'_> {
                             let values = Regs { first, count: builder.free - first };
                             let (table, first, pack) =
                                 (to.into(), Imm(done + 1), builder.behind_parameters().into());
-                            match more {
-                                More::Nothing if values.count == 0 => {}
-                                More::Nothing => drop(builder.emit(Op::SetList { table, first, values })),
-                                More::Varargs => {
-                                    drop(builder.emit(Op::SetListAndVarargs { table, first, values, pack }))
-                                }
-                                More::Results => {
-                                    drop(builder.emit(Op::SetListAndResults { table, first, values }))
-                                }
+                            let op = match more {
+                                More::Varargs => Op::SetListAndVarargs { table, first, values, pack },
+                                More::Results => Op::SetListAndResults { table, first, values },
+                                More::Nothing => Op::SetList { table, first, values },
+                            };
+                            // A form of a vararg function may know that there are none.
+                            if more != More::Nothing || values.count > 0 {
+                                builder.emit(op);
                             }
                             (waiting, builder.free) = (0, values.first);
                             continue;

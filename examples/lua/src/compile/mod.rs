@@ -20,7 +20,6 @@ mod statement;
 mod varargs;
 mod watch;
 
-pub(crate) use varargs::VarargForms;
 pub(crate) use watch::Watch;
 
 use crate::depth::StackEnd;

@@ -1,37 +1,28 @@
-//! Vararg functions that know how many arguments they get.
+//! The forms of vararg functions, for known numbers of arguments.
 //!
-//! In: a vararg function, and how many arguments are behind its parameters. Out: a form of it that has these in registers of their own, as if
-//! they were parameters. A call that enters it makes no pack of them, and it can be inlined as any other function. Forms are compiled from
-//! the source again, when calls learn what they call; the code that takes a pack stays for all other calls.
+//! In: a vararg function, and how many arguments are behind its parameters. Out: bytecode in which these are in registers that follow those
+//! of the parameters. Forms are compiled when calls want them, from the source, which stays as long as its functions.
 
 use super::names::name_of;
 use super::{Builder, CapturedVariable, Form, Watch};
-use crate::object::function::Closure;
+use crate::object::function::{Closure, Definition};
 use crate::object::heap::Gc;
 use crate::run::bytecode::Op;
 use crate::run::draft::Draft;
-use crate::run::vm::{Prototype, Vm, prototype};
+use crate::run::varargs::{MakeForm, VarargForms};
+use crate::run::vm::{Vm, prototype};
 use crate::syntax;
 use crate::syntax::ast::{Expr, LocalId, Name, Suffix, SuffixKind, UpvalueSource};
 use azulejo::Site;
-use std::cell::{Cell, RefCell};
 
-/// There are forms for up to so many arguments behind the parameters.
-const MOST: usize = 8;
 /// A function of more bytecodes has no forms: it takes longer than a pack does.
 const LONGEST: usize = 128;
 
-/// The forms of a vararg function.
-#[derive(Debug)]
-pub(crate) struct VarargForms {
+/// How to compile a function again.
+struct Recipe {
     form: Form,
-    parameters: u32,
     /// Where the text of the function starts that each upvalue always is, if it is known.
     functions: Vec<Option<usize>>,
-    /// Whether a call has asked for one. The first call gets none: many functions are called once.
-    was_asked: Cell<bool>,
-    /// The address by which bytecode calls each form, by the number of arguments behind the parameters.
-    code: RefCell<[Option<u64>; MOST + 1]>,
 }
 
 impl Builder<'_> {
@@ -47,12 +38,9 @@ impl Builder<'_> {
             && self.inner.is_empty()
             && self.code.len() <= LONGEST
             && !wants_table;
-        may_have.then(|| VarargForms {
-            form: self.form,
-            parameters: function.parameters,
-            functions: self.captured_functions.clone(),
-            was_asked: Cell::new(false),
-            code: RefCell::default(),
+        may_have.then(|| {
+            let recipe = Recipe { form: self.form, functions: self.captured_functions.clone() };
+            VarargForms::new(function.parameters, Box::new(recipe))
         })
     }
 
@@ -84,51 +72,25 @@ impl Builder<'_> {
     }
 }
 
-impl Vm {
-    /// The address by which a call enters a closure that gives it so many arguments; `None` if it is better to ask at the next call.
-    pub(crate) fn code_for(&mut self, closure: Gc<Closure>, arguments: u32) -> Option<u64> {
-        /// A builtin has a form for so many arguments.
-        const FEW: u32 = 3;
-        let prototype = prototype(closure);
-        let any = if arguments <= FEW { closure.code.get() } else { closure.definition.code };
-        let Some(forms) = &prototype.varargs else { return Some(any) };
-        let more = arguments.saturating_sub(forms.parameters) as usize;
-        let Some(known) = forms.code.borrow().get(more).copied() else { return Some(any) };
-        if known.is_none() && !forms.was_asked.replace(true) {
-            return None;
-        }
-        let code = known.or_else(|| self.make_form(closure, &prototype, forms, more)).unwrap_or(any);
-        forms.code.borrow_mut()[more] = Some(code);
-        Some(code)
-    }
-
-    /// Compiles a form. It stays as long as the function.
+impl MakeForm for Recipe {
     #[cold]
-    #[inline(never)]
-    fn make_form(
-        &mut self,
-        closure: Gc<Closure>,
-        prototype: &Prototype,
-        forms: &VarargForms,
-        more: usize,
-    ) -> Option<u64> {
+    fn make(&self, vm: &mut Vm, closure: Gc<Closure>, more: u32) -> Option<Gc<Definition>> {
+        let prototype = prototype(closure);
         let (source, text) = prototype.text.as_ref()?;
         let names: Vec<Name> = prototype.upvalues.iter().map(|(name, _)| name.clone()).collect();
         let own = &source[text.bytes.clone()];
         let (function, _) = syntax::parse_function(own, text, &names, prototype.span.0).ok()??;
         let captures: Vec<CapturedVariable> = (0..)
-            .zip(prototype.upvalues.iter().zip(&forms.functions))
+            .zip(prototype.upvalues.iter().zip(&self.functions))
             .map(|(at, ((_, is_shared), function))| CapturedVariable {
                 source: UpvalueSource::Local(LocalId(at)),
                 is_shared: *is_shared,
                 function: *function,
             })
             .collect();
-        let mut builder = Builder::new(&mut self.heap, &function, &captures, forms.form);
-        builder.varargs = Some(more as u32);
+        let mut builder = Builder::new(&mut vm.heap, &function, &captures, self.form);
+        builder.varargs = Some(more);
         let draft = Draft { text: Some(text.clone()), ..builder.finish().ok()? };
-        let form = self.define(draft, &prototype.chunk, source);
-        self.heap.keep_with(closure.definition, form.header());
-        Some(form.code)
+        Some(vm.define(draft, &prototype.chunk, source))
     }
 }

@@ -3,7 +3,7 @@
 //! In: what the compiler makes of source text. Out: what the program makes a function of.
 
 use super::bytecode::Op;
-use crate::compile::VarargForms;
+use super::varargs::VarargForms;
 use crate::object::layout::Layout;
 use crate::object::value::Value;
 use crate::syntax::ast::{FunctionText, Line, Name};

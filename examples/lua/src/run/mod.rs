@@ -26,4 +26,5 @@ pub(crate) mod slow;
 mod stopped;
 mod templates;
 pub(crate) mod title;
+pub(crate) mod varargs;
 pub mod vm;

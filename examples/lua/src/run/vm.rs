@@ -1,7 +1,6 @@
 //! The context of running bytecode: the heap, what is global, and what passes between functions.
 
 use super::draft::{Draft, LocalName, OperandName};
-use crate::compile::VarargForms;
 use crate::object::function::{Closure, Definition, Pack, copy_values};
 use crate::object::heap::{Gc, Header, Heap};
 use crate::object::layout::Layout;
@@ -20,6 +19,7 @@ use crate::run::results::Results;
 use crate::run::roots::Roots;
 use crate::run::settings::Settings;
 use crate::run::slow::Hooks;
+use crate::run::varargs::VarargForms;
 use crate::syntax::ast::{FunctionText, Line};
 use crate::syntax::{self};
 use azulejo::prelude::*;
