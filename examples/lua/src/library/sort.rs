@@ -226,7 +226,7 @@ fn sort_copied<T: Copy>(
     sort_range(&mut copied, vm, 1, count as i64)?;
     let sorted = copied.items.into_iter().zip(table.elements());
     sorted.for_each(|(item, element)| element.set(value(item)));
-    vm.heap.elements_move(table);
+    vm.heap.elements_move(table, 1..count + 1);
     Ok(())
 }
 

@@ -81,7 +81,7 @@ fn insert_between(
     for place in (at as usize..end as usize - 1).rev() {
         elements[place].set(elements[place - 1].get());
     }
-    vm.heap.elements_move(table);
+    vm.heap.elements_move(table, at as usize..end as usize + 1);
     set_element(vm, frames, table, at, value)
 }
 
@@ -97,7 +97,7 @@ fn remove(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     match table.elements().get(at as usize - 1..end as usize) {
         Some(elements) => {
             elements.windows(2).for_each(|pair| pair[0].set(pair[1].get()));
-            vm.heap.elements_move(table);
+            vm.heap.elements_move(table, at as usize..end as usize);
         }
         None => {
             for place in at..end {

@@ -26,6 +26,7 @@ use crate::object::table::Table;
 use crate::object::thread::Thread;
 use crate::object::value::Value;
 use std::any::Any;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// What a step does next.
@@ -493,16 +494,14 @@ impl Heap {
         }
     }
 
-    /// Called when the elements of a table have changed places.
-    pub(crate) fn elements_move(&mut self, table: Gc<Table>) {
-        let large = &mut self.collector.tracing.large;
-        if let Some(partly) = large.iter_mut().find(|partly| partly.table == table) {
-            // They are all looked at now, wherever they were before. It has taken as long to move them.
-            if partly.element < table.indexed().len() {
-                partly.element = table.indexed().len();
-                let mut marker = self.marker();
-                table.indexed().iter().for_each(|element| marker.value(element.get()));
-            }
+    /// Called when the elements of a table with these keys, all in the array, have changed places among themselves.
+    pub(crate) fn elements_move(&mut self, table: Gc<Table>, keys: Range<usize>) {
+        let large = &self.collector.tracing.large;
+        if let Some(partly) = large.iter().find(|partly| partly.table == table) {
+            // Where the collector does not look again there may be some now that it has not looked at. It has taken as long to move them.
+            let moved = keys.start..keys.end.min(partly.element);
+            let mut marker = self.marker();
+            table.indexed().get(moved).into_iter().flatten().for_each(|element| marker.value(element.get()));
         }
     }
 
