@@ -120,6 +120,12 @@ impl Heap {
         self.collector.white ^ 1
     }
 
+    /// A number that changes before objects are freed that somebody has reached since the number was another one.
+    #[inline]
+    pub(crate) fn period(&self) -> u32 {
+        self.shapes.cycle << 1 | u32::from(self.shapes.is_marking)
+    }
+
     /// Called when the keys of a table change, or its metatable.
     pub(crate) fn keys_change(&mut self, table: Gc<Table>) {
         if table.header().has(Table::PROTOTYPE) {

@@ -57,6 +57,20 @@ pub(crate) fn get_field(
     let (object, key) = (Value(object), Value(key));
     let Some(table) = object.as_table() else { return get_index(vm, frames, object.0, key.0) };
     vm.heap.know_metatable(table);
+    // A site that is full has nothing to learn, but that now and then it forgets a case.
+    if cases.is_full() && !vm.n_crowded.wrapping_add(1).is_multiple_of(CROWDED) {
+        let name = key.as_string().expect("fields have names");
+        let own = table.shape.get().slot(name).map(|slot| table.slot_values()[slot as usize].get());
+        let (epoch, period) = (vm.heap.epoch, vm.heap.period());
+        let known = match own {
+            Some(value) => Some(value).filter(|value| !value.is_nil()),
+            None => vm.inherited.find(table, key, (epoch, period)),
+        };
+        if let Some(value) = known {
+            vm.n_crowded = vm.n_crowded.wrapping_add(1);
+            return Ok(value.0);
+        }
+    }
     if let Some(case) = found(table, key) {
         let value = table.get(key);
         let is_nowhere = case.kind == OWN_OR_META
@@ -68,6 +82,10 @@ pub(crate) fn get_field(
         }
     } else if let Some((case, value)) = inherited(vm, table, key) {
         learn(vm, cases, case);
+        if cases.is_full() {
+            let period = vm.heap.period();
+            vm.inherited.note(key, period, case);
+        }
         return Ok(value.0);
     }
     get_index(vm, frames, object.0, key.0)

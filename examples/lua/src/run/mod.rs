@@ -11,6 +11,7 @@ pub(crate) mod elements;
 pub(crate) mod error;
 mod fields;
 mod hooks;
+mod inherited;
 mod layout;
 pub(crate) mod levels;
 pub(crate) mod library_state;

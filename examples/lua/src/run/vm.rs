@@ -12,6 +12,7 @@ use crate::run::bytecode::Op;
 use crate::run::clocks::Clocks;
 use crate::run::elements::Lookups;
 use crate::run::error::{Ending, Thrown};
+use crate::run::inherited::InheritedFields;
 use crate::run::levels::Activation;
 use crate::run::library_state::LibraryState;
 use crate::run::profile::Profile;
@@ -81,6 +82,8 @@ pub struct Vm {
     pub(crate) running: *const Activation,
     /// In which slots computed names were found last.
     pub(crate) lookups: Lookups,
+    /// What sites have looked up that have too many cases.
+    pub(crate) inherited: InheritedFields,
     /// How often a site was full that had something to learn.
     pub(crate) n_crowded: u32,
     /// The functions by which loops run, [`Value::ABSENT`] if nobody has asked for them: `next`, what `pairs` gives, and what `ipairs` gives.
@@ -249,6 +252,7 @@ impl Vm {
             next: Value::ABSENT,
             each_pair: Value::ABSENT,
             lookups: Lookups::new(),
+            inherited: InheritedFields::new(),
             n_crowded: 0,
             each_index: Value::ABSENT,
             package: None,
