@@ -12,7 +12,8 @@ fn main() -> ExitCode {
         }
     };
     // Deep recursion of the program needs a deep stack.
-    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(move || command::run(&options));
+    let thread = std::thread::Builder::new().stack_size(command::STACK);
+    let thread = thread.spawn(move || command::run(&options));
     match thread.map(|thread| thread.join()) {
         Ok(Ok(code)) => code,
         _ => ExitCode::FAILURE,

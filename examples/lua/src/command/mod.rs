@@ -16,7 +16,7 @@ use crate::library::{read_file, with_traceback};
 use crate::object::heap::Eagerness;
 use crate::object::value::{FUNCTION, Value};
 use crate::run::error::Thrown;
-use crate::run::settings::Settings;
+use crate::run::settings::{NATIVE_STACK, Settings};
 use crate::run::vm::Vm;
 use azulejo::Frames;
 use interrupts::Interrupts;
@@ -30,6 +30,9 @@ use std::time::Instant;
 /// The environment variable by which the collector works whenever it may: if it is `steps`, it does the least that it can do, otherwise
 /// a whole collection.
 const EAGER: &str = "AZULEJO_LUA_EAGER_COLLECTOR";
+
+/// The bytes of the stack on which [`run`] is to be called: for all calls that a script may make, and what Rust needs beside them.
+pub const STACK: usize = NATIVE_STACK + (56 << 20);
 
 /// Does what the command line says.
 pub fn run(options: &Options) -> ExitCode {

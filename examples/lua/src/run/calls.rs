@@ -4,7 +4,7 @@ use super::slow::values;
 use crate::library::base;
 use crate::object::function::{Closure, Native, Quick, copy_values};
 use crate::object::heap::{Gc, Header, ObjectKind};
-use crate::object::table::Position;
+use crate::object::table::{Position, Table};
 use crate::object::value::{ABSENT, FUNCTION, Value};
 use crate::run::cases::{CALLABLE, CLOSURE, CallCase, SELECT};
 use crate::run::draft::CALLEE;
@@ -136,6 +136,19 @@ fn callable(vm: &Vm, callee: Value) -> Option<(Gc<Closure>, CallCase)> {
     let closure = closure_of(meta.get_string(vm.names.call))?;
     let case = CallCase::new(CALLABLE, shape.word(), 0);
     Some((closure, CallCase { offset, method: closure.code.get(), ..case }))
+}
+
+/// The closure that is called in place of a table, if the metatable has this shape, and such a closure in the slot at this offset.
+///
+/// # Safety
+///
+/// The table must be there.
+pub(crate) unsafe fn callable_method(table: *mut Table, shape: u64, offset: u32, code: u64) -> u64 {
+    // SAFETY: the template passes a table.
+    let meta = unsafe { Gc::of(table) }.metatable().filter(|meta| meta.shape.get().word() == shape);
+    let method = meta.and_then(|meta| Some(meta.slot_values().get(offset as usize / 8)?.get()));
+    let is_known = |method: &Value| closure_of(*method).is_some_and(|closure| closure.code.get() == code);
+    method.filter(is_known).map_or(ABSENT, |method| method.0)
 }
 
 /// Remembers that what is called is `select`.

@@ -9,6 +9,9 @@ use azulejo::prelude::*;
 /// The bytes of a coroutine's stack, for a few thousand calls. They are memory only once they are used. What rustc has not optimized takes more.
 const COROUTINE_STACK: usize = if cfg!(debug_assertions) { 64 << 20 } else { 4 << 20 };
 
+/// The bytes of a thread's stack that calls may take. What rustc has not optimized takes more here, too.
+pub(crate) const NATIVE_STACK: usize = if cfg!(debug_assertions) { 400 << 20 } else { 200 << 20 };
+
 /// What a program is made with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -48,6 +51,6 @@ impl Settings {
             None => builder,
         };
         let builder = builder.backtraces(self.backtraces).times(self.times);
-        builder.native_stack(200 << 20).stack_slots(4 << 20).fiber_stack(COROUTINE_STACK, 1 << 16).build()
+        builder.native_stack(NATIVE_STACK).stack_slots(4 << 20).fiber_stack(COROUTINE_STACK, 1 << 16).build()
     }
 }
