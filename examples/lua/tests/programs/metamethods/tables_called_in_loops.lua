@@ -64,6 +64,10 @@ meta.__call = adds(1)
 print(use(200))
 meta.__call = adds(2)
 print(use(200))
+meta.__call = function(self, a) return a * 3, "another" end
+print(use(200))
+meta.__call = adds(2)
+print(use(200))
 meta.other, meta.more = 1, 2
 print(use(200))
 meta.__call = function(self, a) return a * 2, "other" end
