@@ -254,6 +254,19 @@ fn starts_with(stack: &[String], start: &[&str]) -> bool {
     stack.len() > start.len() && stack.iter().zip(start).all(|(a, b)| a == b)
 }
 
+/// Calls with different numbers of arguments run different forms of a function, which people know as one.
+#[test]
+fn a_vararg_function_is_one_in_a_profile() {
+    let script = "local function sum(...)\n  local s = 0\n  for k = 1, 2000 do s = s + select('#', ...) end\n  return s\nend\n\
+                  local stop = os.clock() + 0.15\n\
+                  while os.clock() < stop do sum() sum(1) sum(1, 2) sum(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) end\n";
+    for tier in TIERS {
+        let (said, _) = profiled("forms.lua", script, tier);
+        let rows = said.lines().filter(|line| line.ends_with("sum (forms.lua:1)")).count();
+        assert_eq!(rows, 1, "{tier}: {said}");
+    }
+}
+
 #[test]
 fn time_in_functions_of_rust_is_that_of_the_line_that_calls_them() {
     let script =
@@ -300,7 +313,9 @@ fn a_page_shows_how_a_function_is_compiled() {
     let script = "local function add(a, b)\n  return a + b\nend\n\
                   Point = {}\nfunction Point:move(by) self.x = add(self.x, by) end\n\
                   local other = { add = function(a) return a end }\n\
-                  for i = 1, 10 do Point.move({ x = i }, 1) end\ncollectgarbage() collectgarbage()\n";
+                  local function count(...) return (select('#', ...)) end\n\
+                  for i = 1, 10 do Point.move({ x = i }, 1) count(i) count(i, i) end\n\
+                  collectgarbage() collectgarbage()\n";
     let run = |arguments: &[&str]| {
         let mut command = command("pages.lua", script);
         let output = command.args(arguments).arg("pages.lua").stdin(Stdio::null()).output().expect("it runs");
@@ -319,6 +334,11 @@ fn a_page_shows_how_a_function_is_compiled() {
     let (of_move, add) = (page("Point_move.html"), page("add.html"));
     assert!(of_move.contains("<title>Point:move (pages.lua:5)</title>") && of_move.contains("SetField"));
     assert!(add.contains("<title>add (pages.lua:1)</title>") && add.contains("== emit\n"));
+    // A vararg function is shown as it is called, and is one.
+    let (code, said) = run(&["--explore", "count"]);
+    assert_eq!((code, &*said), (Some(0), "count (pages.lua:7): count.html\n"));
+    let count = page("count.html");
+    assert!(count.contains("CountValues") && !count.contains("CallWithVarargs"));
     // Who means none, or several, is told which there are.
     let (code, said) = run(&["--explore", "sub"]);
     let all =

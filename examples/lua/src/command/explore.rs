@@ -5,6 +5,7 @@
 
 use super::complain;
 use crate::run::vm::{Prototype, Vm};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -37,8 +38,12 @@ impl ExploredName {
 
 /// Writes a page, and says where it is.
 pub(super) fn explore(vm: &Vm, wanted: &ExploredName) -> bool {
-    let all: Vec<&Rc<Prototype>> =
+    let mut all: Vec<&Rc<Prototype>> =
         vm.prototypes.iter().flatten().filter(|prototype| !prototype.lines.is_empty()).collect();
+    // Of a vararg function the form that was made last: calls have asked for that.
+    let newest: HashMap<_, _> =
+        all.iter().map(|prototype| (prototype.identity(), prototype.function)).collect();
+    all.retain(|prototype| newest.get(&prototype.identity()) == Some(&prototype.function));
     let is_meant = |prototype: &&&Rc<Prototype>| {
         prototype.name() == Some(&*wanted.name) || prototype.place() == wanted.name
     };

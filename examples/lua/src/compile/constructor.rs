@@ -54,6 +54,7 @@ pub(super) fn fields_to_come(statement: &Statement, behind: &[Statement]) -> u32
         let StatementKind::Assign(targets, _, _) = &statement.kind else { continue };
         for target in targets {
             if let Some(name) = field_of(target, *local)
+                && names.len() < Layout::MAX_VALUES
                 && !names.contains(&name)
                 && !has(name)
             {

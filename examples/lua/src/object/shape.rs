@@ -302,12 +302,15 @@ impl ShapeRef {
     pub(super) fn note_wanted(self, capacity: u32) {
         /// Objects with more are too different from each other.
         const MOST: u32 = 8;
+        if capacity > MOST || !matches!(self.meta, Meta::Known(_)) {
+            return;
+        }
         let mut class = self;
         while class.count > 0 {
             let Some(parent) = class.parent else { return };
             class = parent;
         }
-        if matches!(class.meta, Meta::Known(_)) && class.meta == self.meta && capacity <= MOST {
+        if class.meta == self.meta {
             class.wanted.set(class.wanted.get().max(capacity));
         }
     }

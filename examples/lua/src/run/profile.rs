@@ -27,9 +27,9 @@ pub(crate) struct Spot {
 #[derive(Default)]
 pub(crate) struct Profile {
     due: Arc<AtomicU32>,
-    /// The functions that were found. They stay, so that their addresses stay theirs.
+    /// The functions that were found. They stay, so that what they are known by stays theirs.
     pub(crate) functions: Vec<Rc<Prototype>>,
-    numbers: HashMap<*const Prototype, usize>,
+    numbers: HashMap<(*const u8, usize), usize>,
     /// How many samples found these spots, the innermost first.
     pub(crate) stacks: HashMap<Box<[Spot]>, u64>,
 }
@@ -46,7 +46,7 @@ impl Profile {
     }
 
     fn number(&mut self, function: &Rc<Prototype>) -> usize {
-        *self.numbers.entry(Rc::as_ptr(function)).or_insert_with(|| {
+        *self.numbers.entry(function.identity()).or_insert_with(|| {
             self.functions.push(function.clone());
             self.functions.len() - 1
         })

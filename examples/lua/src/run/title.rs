@@ -29,6 +29,14 @@ impl Prototype {
         Some(String::from_utf8_lossy(found).trim().to_string())
     }
 
+    /// Where the text of the function is, which all forms of a vararg function have in common.
+    pub(crate) fn identity(&self) -> (*const u8, usize) {
+        match &self.text {
+            Some((source, text)) => (source.as_ptr(), text.bytes.start),
+            None => (std::ptr::from_ref(self).cast(), 0),
+        }
+    }
+
     /// The name, if it has one, and the place.
     pub(crate) fn title(&self) -> String {
         match (self.name(), self.lines.is_empty()) {
