@@ -106,7 +106,8 @@ pub(crate) fn set_element(
 ) -> Result<u64> {
     let table = Value(object).as_table();
     let has_metatable = table.is_some_and(|table| table.metatable().is_some());
-    if let Some(table) = table.filter(|_| !has_metatable)
+    // What is there is replaced, whatever a metatable says.
+    if let Some(table) = table.filter(|_| !has_metatable || Value(key).as_integer().is_none())
         && vm.heap.replace(table, Value(key), Value(value))
     {
         note(vm, table, Value(key), cases);

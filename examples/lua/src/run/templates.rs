@@ -275,7 +275,11 @@ template! {
     macro ^get_there (,of ,at ,way) (^found (load fields ,at u64) (branch ,way))
     // What begins like a metamethod is looked at by somebody when it changes.
     macro ^may_be_metamethod () (all (is string $key) (eq (load headers (addr (unbox string $key) &BYTES) u16) &UNDERSCORES))
-    macro ^set_there (,of ,at ,way) (ifv (^may_be_metamethod) (branch ,way) (dov (store fields ,at $value u64) (^wrote ,of $value)))
+    // A metatable says what happens to what is nil.
+    macro ^is_for_metatable (,of ,at) (all (nz (load headers (addr ,of &METATABLE) u64)) (eq (load fields ,at u64) &NIL))
+    macro ^set_there (,of ,at ,way) (ifv (any (^may_be_metamethod) (^is_for_metatable ,of ,at))
+        (branch ,way)
+        (dov (store fields ,at $value u64) (^wrote ,of $value)))
     Op::GetIndex! => unsafe (letv: (($object $object) ($key $key)) (dov
         (asv (($of table $object)) (dov
             (asv (($number number $key))
@@ -316,24 +320,25 @@ template! {
             ,done
             (mark other))))
     Op::SetIndex => unsafe (dov
-        (asv (($of table $object)) (ifv (zr (load headers (addr $of &METATABLE) u64)) (dov
-            (asv (($number number $key))
-                (letv: (($at (ftos_least $number i64)) ($end (^end $of)))
-                    (ifv (likely (eq (stof $at f64) $number))
-                        (ifv (ult $at $end) (^put $of $at)
-                            (ifv (likely (^may_append $of $at $end))
-                                (^append $of $at $end)
-                                (branch (label elsewhere))))
-                        (branch (label elsewhere))))
-                (cold (branch (label elsewhere))))
-            (branch (label done))
+        (asv (($of table $object)) (dov
+            (ifv (zr (load headers (addr $of &METATABLE) u64)) (dov
+                (asv (($number number $key))
+                    (letv: (($at (ftos_least $number i64)) ($end (^end $of)))
+                        (ifv (likely (eq (stof $at f64) $number))
+                            (ifv (ult $at $end) (^put $of $at)
+                                (ifv (likely (^may_append $of $at $end))
+                                    (^append $of $at $end)
+                                    (branch (label elsewhere))))
+                            (branch (label elsewhere))))
+                    (cold (branch (label elsewhere))))
+                (branch (label done)))
+                (cachedv $seen ElementCase (eq (case kind) &BESIDE_METATABLE)
+                    (dov
+                        (asv (($number number $key)) (^set_beside_metatable $of $number (branch (label done))) (discard $key))
+                        (branch (label slowly)))
+                    (branch (label elsewhere))))
             (mark elsewhere)
             (^elsewhere $of ^set_there (label slowly)))
-            (cachedv $seen ElementCase (eq (case kind) &BESIDE_METATABLE)
-                (dov
-                    (asv (($number number $key)) (^set_beside_metatable $of $number (branch (label done))) (discard $key))
-                    (branch (label slowly)))
-                (branch (label slowly))))
             (branch (label slowly)))
         (branch (label done))
         (mark slowly)
