@@ -106,14 +106,15 @@ pub(crate) fn set_element(
 ) -> Result<u64> {
     let table = Value(object).as_table();
     let has_metatable = table.is_some_and(|table| table.metatable().is_some());
+    let may_be_in_array = Value(key).as_integer().is_some_and(|key| key > 0);
     // What is there is replaced, whatever a metatable says.
-    if let Some(table) = table.filter(|_| !has_metatable || Value(key).as_integer().is_none())
+    if let Some(table) = table.filter(|_| !has_metatable || !may_be_in_array)
         && vm.heap.replace(table, Value(key), Value(value))
     {
         note(vm, table, Value(key), cases);
         return Ok(NIL);
     }
-    if has_metatable && Value(key).as_integer().is_some() {
+    if has_metatable && may_be_in_array {
         cases.add(ElementCase { kind: BESIDE_METATABLE });
     }
     set_index(vm, frames, object, key, value)
