@@ -490,6 +490,18 @@ impl Graph {
             .then(|| (&self.states.all[data.imm as usize], self.states.registers(data.imm)))
     }
 
+    /// Makes the end of a block a jump. Whoever calls this takes the block out of the predecessors of those to which it does not go any more.
+    pub(crate) fn end_with_jump(&mut self, block: Block, to: Block) {
+        let data = &mut self.blocks[block.at()];
+        data.succs.clear();
+        data.succs.push(to);
+        let end = &mut self.nodes[data.end.at()];
+        end.op = Op::JUMP;
+        end.sig = Sig { from: Type::Void, ty: Type::Void };
+        end.inputs = List::EMPTY;
+        end.imm = 0;
+    }
+
     /// The node that ends a block, if it has a frame state.
     pub fn end_with_state(&self, block: Block) -> Option<Node> {
         let end = self.block(block).end;

@@ -300,20 +300,25 @@ impl Forwarder<'_> {
                     self.scratch.pending.retain(|store| is_frame[store.place.base.at()]);
                 }
                 Effect::Leaf | Effect::Memory | Effect::Observes => {
-                    self.scratch.known.retain(|known| known.place.never_changes());
+                    self.forget();
                     self.scratch.pending.clear();
                 }
             },
             op => {
                 let props = self.graph.vocab.info(op).props;
                 if props.contains(Props::WRITES) {
-                    self.scratch.known.retain(|known| known.place.never_changes());
+                    self.forget();
                 }
                 if props.intersects(Props::WRITES | Props::READS) {
                     self.scratch.pending.clear();
                 }
             }
         }
+    }
+
+    /// Forgets all that may change.
+    fn forget(&mut self) {
+        self.scratch.known.retain(|known| known.place.never_changes());
     }
 
     /// The place that an access of this type touches at an address.

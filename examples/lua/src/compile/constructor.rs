@@ -160,16 +160,17 @@ impl Builder<'_> {
                             let values = Regs { first, count: builder.free - first };
                             let (table, first, pack) =
                                 (to.into(), Imm(done + 1), builder.behind_parameters().into());
-                            let op = match more {
+                            waiting = 0;
+                            builder.emit(match more {
                                 More::Varargs => Op::SetListAndVarargs { table, first, values, pack },
                                 More::Results => Op::SetListAndResults { table, first, values },
-                                More::Nothing => Op::SetList { table, first, values },
-                            };
-                            // A form of a vararg function may know that there are none.
-                            if more != More::Nothing || values.count > 0 {
-                                builder.emit(op);
-                            }
-                            (waiting, builder.free) = (0, values.first);
+                                // It is known how many there are: they are as others.
+                                More::Nothing => {
+                                    waiting = values.count;
+                                    continue;
+                                }
+                            });
+                            builder.free = values.first;
                             continue;
                         }
                         builder.push(value);

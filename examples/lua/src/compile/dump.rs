@@ -12,7 +12,7 @@ use crate::object::function::Closure;
 use crate::object::heap::Gc;
 use crate::object::value::{THREAD, Value};
 use crate::run::vm::{Vm, prototype};
-use crate::syntax::ast::{FunctionText, LocalId, Name, UpvalueSource};
+use crate::syntax::ast::{FunctionText, Name};
 use crate::syntax::{self, SyntaxError};
 use std::rc::Rc;
 
@@ -99,14 +99,8 @@ impl Vm {
         let parsed = syntax::parse_function(source, &text, &names, line)?;
         let (function, is_assigned) = parsed.ok_or_else(|| wrong("bad code"))?;
         let form = self.form_of(source);
-        let captures: Vec<CapturedVariable> = (0..)
-            .zip(&is_assigned)
-            .map(|(at, is_assigned)| CapturedVariable {
-                source: UpvalueSource::Local(LocalId(at)),
-                is_shared: *is_assigned || form.shares_all,
-                function: None,
-            })
-            .collect();
+        let upvalues = is_assigned.iter().map(|is_assigned| (*is_assigned || form.shares_all, None));
+        let captures = CapturedVariable::of_alone(upvalues);
         let draft = Builder::new(&mut self.heap, &function, &captures, form).finish();
         let draft = draft.map_err(|TooComplex { .. }| wrong("bad code"))?;
         let definition = self.define(draft, &Rc::from(chunk), &Rc::from(source));

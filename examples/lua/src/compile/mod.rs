@@ -29,7 +29,7 @@ use crate::object::string::Str;
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
 use crate::run::draft::{CLOSURE, Draft, LocalName, NameKind, OperandName};
-use crate::syntax::ast::{Function, Line, UpvalueSource};
+use crate::syntax::ast::{Function, Line, LocalId, UpvalueSource};
 use keep::Owners;
 use std::rc::Rc;
 
@@ -62,6 +62,18 @@ pub(crate) struct CapturedVariable {
     pub(crate) is_shared: bool,
     /// Where the text of the function starts that it always is, if it is known.
     pub(crate) function: Option<usize>,
+}
+
+impl CapturedVariable {
+    /// How a function that is compiled by itself captures its upvalues, as if they were the first local variables around it: whether each is in a
+    /// cell, and where the text of the function starts that it always is.
+    fn of_alone(upvalues: impl Iterator<Item = (bool, Option<usize>)>) -> Vec<CapturedVariable> {
+        let capture = |(at, (is_shared, function))| {
+            let source = UpvalueSource::Local(LocalId(at));
+            CapturedVariable { source, is_shared, function }
+        };
+        (0..).zip(upvalues).map(capture).collect()
+    }
 }
 
 /// The state of compiling one function.

@@ -12,6 +12,9 @@ use crate::syntax::ast::{Block, Expr, GenericFor, LocalId, NumericFor, Statement
 use azulejo::{Imm, In, Label, Regs, Site};
 use std::rc::Rc;
 
+/// So many results have opcodes of their own.
+const FEW: usize = 3;
+
 impl Builder<'_> {
     /// Compiles a block; its variables' registers are free afterwards.
     pub(super) fn block(&mut self, block: &Block) {
@@ -237,45 +240,39 @@ impl Builder<'_> {
 
     fn give(&mut self, values: &[Expr]) {
         match values {
-            [] => {
-                self.keep_all();
-                self.emit(Op::Return0);
-            }
             [call @ Expr::Suffixed(first, suffixes)] if call.is_multiple() => self.tail_call(first, suffixes),
-            [value] if !value.is_multiple() => {
-                let a = self.any(value);
-                self.keep_all();
-                self.emit(Op::Return { a: a.into() });
-            }
-            [a, b] if !b.is_multiple() => {
-                let [a, b] = [a, b].map(|value| self.any(value).into());
-                self.keep_all();
-                self.emit(Op::ReturnTwo { a, b });
-            }
-            [a, b, c] if !c.is_multiple() => {
-                let [a, b, c] = [a, b, c].map(|value| self.any(value).into());
-                self.keep_all();
-                self.emit(Op::ReturnThree { a, b, c });
+            values if values.len() <= FEW && !values.last().is_some_and(Expr::is_multiple) => {
+                let values: Vec<In<u64>> = values.iter().map(|value| self.any(value).into()).collect();
+                self.give_few(&values);
             }
             values => {
                 let first = self.free;
                 let more = self.push_all(values);
                 let (values, pack) =
                     (Regs { first, count: self.free - first }, self.behind_parameters().into());
+                if more == More::Nothing && values.count as usize <= FEW {
+                    let values: Vec<In<u64>> = (first..self.free).map(In::new).collect();
+                    return self.give_few(&values);
+                }
                 self.keep_all();
-                let value = |at| In::new(first + at);
                 self.emit(match more {
-                    More::Nothing => match values.count {
-                        0 => Op::Return0,
-                        1 => Op::Return { a: value(0) },
-                        2 => Op::ReturnTwo { a: value(0), b: value(1) },
-                        3 => Op::ReturnThree { a: value(0), b: value(1), c: value(2) },
-                        _ => Op::ReturnMany { values },
-                    },
+                    More::Nothing => Op::ReturnMany { values },
                     More::Results => Op::ReturnResults { values },
                     More::Varargs => Op::ReturnVarargs { values, pack },
                 });
             }
         }
+    }
+
+    /// Ends the function with at most [`FEW`] results.
+    fn give_few(&mut self, values: &[In<u64>]) {
+        self.keep_all();
+        self.emit(match *values {
+            [] => Op::Return0,
+            [a] => Op::Return { a },
+            [a, b] => Op::ReturnTwo { a, b },
+            [a, b, c] => Op::ReturnThree { a, b, c },
+            _ => unreachable!("there are at most three"),
+        });
     }
 }

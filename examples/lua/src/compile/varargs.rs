@@ -12,7 +12,7 @@ use crate::run::draft::Draft;
 use crate::run::varargs::{MakeForm, VarargForms};
 use crate::run::vm::{Vm, prototype};
 use crate::syntax;
-use crate::syntax::ast::{Expr, LocalId, Name, Suffix, SuffixKind, UpvalueSource};
+use crate::syntax::ast::{Expr, Name, Suffix, SuffixKind};
 use azulejo::Site;
 
 /// A function of more bytecodes has no forms: it takes longer than a pack does.
@@ -80,14 +80,8 @@ impl MakeForm for Recipe {
         let names: Vec<Name> = prototype.upvalues.iter().map(|(name, _)| name.clone()).collect();
         let own = &source[text.bytes.clone()];
         let (function, _) = syntax::parse_function(own, text, &names, prototype.span.0).ok()??;
-        let captures: Vec<CapturedVariable> = (0..)
-            .zip(prototype.upvalues.iter().zip(&self.functions))
-            .map(|(at, ((_, is_shared), function))| CapturedVariable {
-                source: UpvalueSource::Local(LocalId(at)),
-                is_shared: *is_shared,
-                function: *function,
-            })
-            .collect();
+        let is_shared = prototype.upvalues.iter().map(|(_, is_shared)| *is_shared);
+        let captures = CapturedVariable::of_alone(is_shared.zip(self.functions.iter().copied()));
         let mut builder = Builder::new(&mut vm.heap, &function, &captures, self.form);
         builder.varargs = Some(more);
         let draft = Draft { text: Some(text.clone()), ..builder.finish().ok()? };

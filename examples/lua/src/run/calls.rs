@@ -151,10 +151,13 @@ pub(crate) unsafe fn callable_method(table: *mut Table, shape: u64, offset: u32,
     method.filter(is_known).map_or(ABSENT, |method| method.0)
 }
 
+fn is_select(native: Gc<Native>) -> bool {
+    native.function == base::select as NativeFunction as usize as u64
+}
+
 /// Remembers that what is called is `select`.
 pub(crate) fn learn_select(function: u64, cases: Cases<'_, CallCase>) {
-    let select = base::select as NativeFunction as usize as u64;
-    let native = native_of(Value(function)).filter(|native| native.function == select);
+    let native = native_of(Value(function)).filter(|native| is_select(*native));
     learn(cases, native.map(|native| CallCase::new(SELECT, native.function, 0)));
 }
 
@@ -249,8 +252,7 @@ pub(crate) unsafe fn call_with_varargs(
     let varargs = pack.plain_values();
     // What mostly is called so needs no copy of its arguments.
     if let [callee, which] = *first
-        && native_of(callee)
-            .is_some_and(|native| native.function == base::select as NativeFunction as usize as u64)
+        && native_of(callee).is_some_and(is_select)
         && let Some(first) = base::selected(vm, which, varargs)
     {
         return Ok(first.0);

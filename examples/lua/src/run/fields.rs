@@ -60,13 +60,9 @@ pub(crate) fn get_field(
     // A site that is full has nothing to learn, but that now and then it forgets a case.
     if cases.is_full() && !vm.n_crowded.wrapping_add(1).is_multiple_of(CROWDED) {
         let name = key.as_string().expect("fields have names");
-        let own = table.shape.get().slot(name).map(|slot| table.slot_values()[slot as usize].get());
+        let own = Some(table.get_string(name)).filter(|value| !value.is_nil());
         let (epoch, period) = (vm.heap.epoch, vm.heap.period());
-        let known = match own {
-            Some(value) => Some(value).filter(|value| !value.is_nil()),
-            None => vm.inherited.find(table, key, (epoch, period)),
-        };
-        if let Some(value) = known {
+        if let Some(value) = own.or_else(|| vm.inherited.find(table, key, (epoch, period))) {
             vm.n_crowded = vm.n_crowded.wrapping_add(1);
             return Ok(value.0);
         }

@@ -6,7 +6,7 @@
 //! **Invariant:** what a place knows is about the epoch, and the [period](Heap::period), in which it was found. In that epoch the table that has
 //! the field stays, as tables of the shape inherit from it; in that period the name is not freed.
 
-use super::cases::{FieldCase, INHERITED, NEVER, NOT_INHERITED};
+use super::cases::{FieldCase, INHERITED, NOT_INHERITED};
 use crate::object::heap::Gc;
 #[cfg(doc)]
 use crate::object::heap::Heap;
@@ -24,8 +24,9 @@ struct FoundField {
     case: FieldCase,
 }
 
-/// Each field has one place, which is the next one's that has the same.
-pub(crate) struct InheritedFields(Box<[FoundField; COUNT]>);
+/// Each field has one place, which is the next one's that has the same. There are none until something was found.
+#[derive(Default)]
+pub(crate) struct InheritedFields(Vec<FoundField>);
 
 /// The place of a field. Strings are apart by multiples of 16, shapes by more.
 fn place(shape: u64, name: u64) -> usize {
@@ -33,15 +34,13 @@ fn place(shape: u64, name: u64) -> usize {
 }
 
 impl InheritedFields {
-    pub(crate) fn new() -> InheritedFields {
-        let case = FieldCase { shape: 0, offset: 0, kind: INHERITED, other: 0, epoch: NEVER };
-        InheritedFields(Box::new([FoundField { name: 0, period: 0, case }; COUNT]))
-    }
-
     /// Notes what was found.
     pub(crate) fn note(&mut self, name: Value, period: u32, case: FieldCase) {
         if matches!(case.kind, INHERITED | NOT_INHERITED) {
-            self.0[place(case.shape, name.0)] = FoundField { name: name.0, period, case };
+            let found = FoundField { name: name.0, period, case };
+            // The first is put everywhere: nobody looks for it but in its own place.
+            self.0.resize(COUNT, found);
+            self.0[place(case.shape, name.0)] = found;
         }
     }
 
@@ -49,7 +48,7 @@ impl InheritedFields {
     #[inline]
     pub(crate) fn find(&self, table: Gc<Table>, name: Value, (epoch, period): (u64, u32)) -> Option<Value> {
         let shape = table.shape.get().word();
-        let FoundField { name: known, period: found_in, case } = &self.0[place(shape, name.0)];
+        let FoundField { name: known, period: found_in, case } = self.0.get(place(shape, name.0))?;
         if (*known, case.shape, case.epoch, *found_in) != (name.0, shape, epoch, period) {
             return None;
         }

@@ -252,7 +252,7 @@ impl Vm {
             next: Value::ABSENT,
             each_pair: Value::ABSENT,
             lookups: Lookups::new(),
-            inherited: InheritedFields::new(),
+            inherited: InheritedFields::default(),
             n_crowded: 0,
             each_index: Value::ABSENT,
             package: None,

@@ -8,8 +8,8 @@
 //! Ways into hot code stay: what is known on an edge is known in a block that has only this one, and loops have a block in front.
 
 use crate::ir::graph::{Graph, Heat, Pred};
-use crate::ir::index::{Block, List};
-use crate::vocab::{Op, Sig, Type};
+use crate::ir::index::Block;
+use crate::vocab::Op;
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
@@ -46,12 +46,8 @@ fn join_ways(graph: &mut Graph, block: Block) {
     if to != other || graph.node(data.end).op != Op::BR || !graph.block(to).params.is_empty() {
         return;
     }
-    let end = data.end;
-    graph.blocks[block.at()].succs.pop();
     graph.blocks[to.at()].preds.retain(|pred| *pred != Pred { block, succ: 1 });
-    let end = &mut graph.nodes[end.at()];
-    (end.op, end.inputs, end.imm) = (Op::JUMP, List::EMPTY, 0);
-    end.sig = Sig { from: Type::Void, ty: Type::Void };
+    graph.end_with_jump(block, to);
 }
 
 /// The cold block to which a block jumps that does nothing else.

@@ -23,7 +23,7 @@ use crate::vocab::{Op, Sig, Type};
 use core::ops::Range;
 
 /// In so many steps an address is looked at.
-const MAX_ADDRESS: u32 = 8;
+const MAX_STEPS: u32 = 8;
 
 /// The operands of the bytecode at the cursor, in a function.
 pub(super) struct ValueOperands<'a> {
@@ -145,7 +145,7 @@ impl Operands for ValueOperands<'_> {
             (Op::LOAD, _)
                 if Access::of(imm) == Access::Pure
                     && self.inlined_call(cursor.at).is_some()
-                    && !is_readable_anywhere(cursor.graph, inputs.get(0), MAX_ADDRESS) =>
+                    && !is_readable_anywhere(cursor.graph, inputs.get(0), MAX_STEPS) =>
             {
                 // The address is one since the function was called: the load stays behind the checks that lead there.
                 cursor.operator(op, sig, inputs, MemoryRegion::UNCHANGING.bits())

@@ -5,7 +5,7 @@
 
 use super::Walk;
 use crate::ir::graph::{Heat, Pred};
-use crate::ir::index::{Block, List, Node};
+use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
 
 /// How many values the two arms of a branch may compute if it is to be replaced: a predictable branch mostly costs less
@@ -134,19 +134,8 @@ impl Walk<'_> {
         way.succ = 0;
         let to = succs[kept];
         self.graph.blocks[block.at()].succs = succs;
-        self.end_with_jump(block, to);
+        self.graph.end_with_jump(block, to);
         self.has_dropped_edges = true;
-    }
-
-    fn end_with_jump(&mut self, block: Block, to: Block) {
-        let data = &mut self.graph.blocks[block.at()];
-        data.succs.clear();
-        data.succs.push(to);
-        let end = &mut self.graph.nodes[data.end.at()];
-        end.op = Op::JUMP;
-        end.sig = Sig { from: Type::Void, ty: Type::Void };
-        end.inputs = List::EMPTY;
-        end.imm = 0;
     }
 
     /// Removes an edge into a block, and the block as well if that was the last one.
@@ -233,7 +222,7 @@ impl Walk<'_> {
         }
         self.graph.blocks[block.at()].preds.clear();
         self.graph.blocks[block.at()].preds.push(Pred { block: source, succ: 0 });
-        self.end_with_jump(source, block);
+        self.graph.end_with_jump(source, block);
     }
 
     /// The edge from a branch that leads through `pred` into `block`, directly or through an empty block, and whether that
