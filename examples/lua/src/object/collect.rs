@@ -94,6 +94,8 @@ pub(crate) struct Collector {
     pub(super) waiting: Vec<(Gc<Table>, u32)>,
     /// How often it was tried to end the marking.
     tries: u32,
+    /// The work on frames when they were last marked.
+    frames: usize,
     /// Whether the metatable of weak tables that were reached may have changed.
     has_mode_changed: bool,
     /// How many percent of the live bytes there are when the next cycle starts.
@@ -134,6 +136,7 @@ impl Default for Collector {
             finalizers: Finalizers::default(),
             waiting: Vec::new(),
             tries: 0,
+            frames: 0,
             has_mode_changed: false,
             pause: 200,
             speed: 200,
@@ -275,8 +278,9 @@ impl Heap {
                 return (true, done);
             }
             if done >= due {
-                // What was not done is due with the next step, which may be at once.
-                self.collector.debt = bytes as isize - (due * 100 / speed) as isize - STEP;
+                // What was not done is due with the next step, which may be at once. Frames are marked all at once: that may have been
+                // more than was due, and is paid for.
+                self.collector.debt = bytes as isize - (done as u128 * 100 / speed as u128) as isize - STEP;
                 return (false, done);
             }
         }
@@ -312,10 +316,7 @@ impl Heap {
     /// Does one piece of work, which is to be no more than some; returns how much it was.
     fn work(&mut self, roots: &dyn Trace, budget: usize) -> usize {
         match self.collector.phase {
-            Phase::Pause => {
-                self.begin_marking(roots);
-                0
-            }
+            Phase::Pause => self.begin_marking(roots),
             Phase::Mark => {
                 let white = self.white();
                 if !self.collector.tracing.is_done() {
@@ -337,14 +338,15 @@ impl Heap {
         }
     }
 
-    fn begin_marking(&mut self, roots: &dyn Trace) {
+    /// Marks the roots; returns how much work that was.
+    fn begin_marking(&mut self, roots: &dyn Trace) -> usize {
         self.collector.phase = Phase::Mark;
         self.collector.tries = 0;
         self.collector.finalizers.begin_marking();
         for shape in self.shapes.begin_marking() {
             self.marker().shape(shape);
         }
-        self.mark_roots(roots);
+        self.mark_roots(roots)
     }
 
     /// Who takes what is reached.
@@ -356,11 +358,13 @@ impl Heap {
             tracing: &mut self.collector.tracing,
             definitions: &self.definitions,
             mode: self.mode,
+            frames: 0,
             ahead: Ahead::default(),
         }
     }
 
-    fn mark_roots(&mut self, roots: &dyn Trace) {
+    /// Marks what the program has in its frames and elsewhere; returns how much work that was. Only frames count, which may be many.
+    fn mark_roots(&mut self, roots: &dyn Trace) -> usize {
         let kept = std::mem::take(&mut self.kept);
         let finalizers = std::mem::take(&mut self.collector.finalizers);
         let root = self.shapes.root();
@@ -369,15 +373,18 @@ impl Heap {
         kept.iter().for_each(|object| marker.object(*object));
         finalizers.unfinalized().for_each(|userdata| marker.object(userdata.header()));
         marker.shape(root);
+        let work = marker.frames;
         self.collector.finalizers = finalizers;
         self.kept = kept;
+        self.collector.frames = work;
+        work
     }
 
     /// Ends the marking, if little is left to mark; returns how much was marked.
     fn try_to_finish(&mut self, roots: &dyn Trace) -> usize {
         self.collector.tries += 1;
         let most = if self.collector.tries > MOST_TRIES { usize::MAX } else { LAST_WORK };
-        self.mark_roots(roots);
+        let frames = self.mark_roots(roots);
         let again = std::mem::take(&mut self.collector.tracing.again);
         self.collector.tracing.gray.extend(again);
         if std::mem::take(&mut self.collector.has_mode_changed) {
@@ -397,7 +404,7 @@ impl Heap {
                 break;
             }
         }
-        work
+        frames + work
     }
 
     /// All is marked: from here on what is white is garbage.
@@ -427,7 +434,8 @@ impl Heap {
         self.collector.phase = Phase::Pause;
         self.collector.statistics.collections += 1;
         let bytes = self.bytes().max(LEAST);
-        let next = bytes / 100 * self.collector.pause;
+        // Where frames are many compared with objects, cycles are seldom, too.
+        let next = bytes / 100 * self.collector.pause + self.collector.frames;
         let room = next.min(self.collector.limit).saturating_sub(bytes).max(STEP as usize);
         self.collector.debt = -(room as isize);
     }

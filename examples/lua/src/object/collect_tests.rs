@@ -4,7 +4,7 @@ use super::function::Userdata;
 use super::heap::{Eagerness, Gc, Heap, Marker, Trace};
 use super::table::{Room, Table};
 use super::value::{USERDATA, Value};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// The roots of a test.
 #[derive(Default)]
@@ -101,6 +101,34 @@ fn no_step_does_much_whatever_is_on_the_heap() {
     collect_in_steps(&mut heap, &kept, 2, |_| ());
     assert!(heap.statistics().most_work < MOST, "{:?}", heap.statistics());
     assert!(heap.bytes() < 64 << 10, "{} bytes", heap.bytes());
+}
+
+/// A deep recursion: frames that keep nothing, and how often they were looked at.
+struct Deep(Cell<usize>);
+
+impl Trace for Deep {
+    fn trace(&self, marker: &mut Marker<'_>) {
+        (0..DEEP).for_each(|_| marker.frame(0, std::iter::once(Value::TRUE)));
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+/// How many frames that is.
+const DEEP: usize = 100_000;
+
+#[test]
+fn frames_are_not_looked_at_more_often_than_their_number_allows() {
+    let (mut heap, deep) = (Heap::new(), Deep(Cell::new(0)));
+    // Of 64 MB, of which nothing is kept.
+    for _ in 0..8192 {
+        heap.table(Room { slots: 0, elements: 1024 });
+        if heap.wants_step() {
+            heap.step(&deep);
+        }
+    }
+    let cycles = heap.statistics().collections;
+    assert!((2..8).contains(&cycles), "{cycles} cycles");
+    assert!(deep.0.get() <= 3 * cycles as usize + 2, "{} times in {cycles} cycles", deep.0.get());
 }
 
 #[test]

@@ -22,6 +22,9 @@ const AHEAD: usize = 8;
 /// How many elements or entries of a table are looked at at once.
 pub(super) const PORTION: usize = 1024;
 
+/// The work on a frame, beside that on its registers: its roots have to be found.
+const FRAME: usize = 64;
+
 /// What refers to objects, and is no object itself.
 pub trait Trace {
     /// Marks all that this refers to.
@@ -65,6 +68,8 @@ pub struct Marker<'a> {
     pub(super) tracing: &'a mut Tracing,
     pub(super) definitions: &'a [Option<Gc<Definition>>],
     pub(super) mode: Option<Gc<Str>>,
+    /// The bytes of frames that were looked at since this was asked for.
+    pub(super) frames: usize,
     /// Objects that were reached and are on their way from memory. Empty but while tables are traced.
     pub(super) ahead: Ahead,
 }
@@ -137,8 +142,13 @@ impl Marker<'_> {
         }
     }
 
-    /// A function of this number runs.
-    pub fn function(&mut self, number: u32) {
+    /// A function of this number runs, which has these values in registers that are alive.
+    pub fn frame(&mut self, number: u32, registers: impl Iterator<Item = Value>) {
+        self.frames += FRAME;
+        for value in registers {
+            self.frames += size_of::<Value>();
+            self.value(value);
+        }
         if let Some(Some(definition)) = self.definitions.get(number as usize) {
             self.object(definition.header());
         }

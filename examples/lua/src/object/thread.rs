@@ -70,7 +70,7 @@ impl Thread {
             stack.trace(marker);
             self.stack.set(Some(stack));
         }
-        size_of::<Self>()
+        size_of::<Self>() + std::mem::take(&mut marker.frames)
     }
 
     /// What it does.

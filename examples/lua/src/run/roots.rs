@@ -61,7 +61,6 @@ impl Trace for Roots<'_> {
 pub(crate) fn trace_frames(frames: &Frames<'_>, marker: &mut Marker<'_>) {
     for frame in frames.iter() {
         // The register of the closure may be dead.
-        marker.function(frame.function().number());
-        frame.registers().for_each(|(_, bits)| marker.value(Value(bits)));
+        marker.frame(frame.function().number(), frame.registers().map(|(_, bits)| Value(bits)));
     }
 }

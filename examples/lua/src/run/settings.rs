@@ -10,7 +10,7 @@ use azulejo::prelude::*;
 const COROUTINE_STACK: usize = if cfg!(debug_assertions) { 64 << 20 } else { 4 << 20 };
 
 /// The bytes of a thread's stack that calls may take. What rustc has not optimized takes more here, too.
-pub(crate) const NATIVE_STACK: usize = if cfg!(debug_assertions) { 400 << 20 } else { 200 << 20 };
+pub(crate) const NATIVE_STACK: usize = if cfg!(debug_assertions) { 400 << 20 } else { 64 << 20 };
 
 /// What a program is made with.
 #[derive(Clone, Debug, Default)]
