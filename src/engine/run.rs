@@ -358,11 +358,17 @@ impl<B: Bytecode> Engine<B> {
     /// Handles an exit at a bytecode from machine code that interprets: it tiers up if the budget is used up. Otherwise the template
     /// has exited.
     fn handle_interpreted_exit(&self, function: &Function<B>, at: u32) -> Resume {
-        if !function.tier.budget.is_used_up() {
+        if !self.is_left_to_tier_up(function, at) {
             return Resume::Interpreter;
         }
         self.tier_up(function, at);
         Resume::BestCode
+    }
+
+    /// Whether code was left at a bytecode because the budget is used up. Who looks at the budget is at a jump's target: elsewhere there was
+    /// another reason, and baseline code is not to be entered.
+    fn is_left_to_tier_up(&self, function: &Function<B>, at: u32) -> bool {
+        function.tier.budget.is_used_up() && function.body().is_entry(at)
     }
 
     /// Handles an exit in front of a slow path that was left out. After a few of them the code is discarded: what is compiled
@@ -378,7 +384,7 @@ impl<B: Bytecode> Engine<B> {
     /// Handles an exit at a bytecode, and counts its cause. If the budget is used up, that is the cause, and the function
     /// tiers up.
     fn handle_exit(&self, function: &Function<B>, at: u32) -> Resume {
-        if function.tier.budget.is_used_up() {
+        if self.is_left_to_tier_up(function, at) {
             self.counts.left_to_tier_up();
             self.tier_up(function, at);
             Resume::BestCode
@@ -480,7 +486,11 @@ impl<B: Bytecode> Engine<B> {
             }
             Some(TierCode::Baseline(code)) => {
                 self.demand(code.stack_bytes(), context)?;
-                // SAFETY: as above; control has reached this bytecode, so baseline code has an entry for it.
+                debug_assert!(
+                    function.body().is_entry(at),
+                    "baseline code may expect a value of bytecode {at} - 1"
+                );
+                // SAFETY: as above; this is the start or the target of a jump.
                 Some(unsafe { code.enter(context.cast(), slots, at) })
             }
             None => None,

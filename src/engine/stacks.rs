@@ -37,8 +37,15 @@ pub(crate) unsafe fn coroutine<Input, Yield, Return>(
 /// Whether fibers exist on this machine.
 pub(crate) const CAN_SWITCH: bool = true;
 
-/// How many stacks that were given back keep their memory.
+/// How many stacks that were given back keep their memory, whatever that is.
 const WARM: usize = 256;
+
+/// How many keep it if it is little. Giving memory back and taking it again costs more than most fibers do that are dropped
+/// before their end, and a collector drops many at once.
+const SHALLOW: usize = 8192;
+
+/// How many pages are little, half of them on either side of where a stack begins.
+const SHALLOW_PAGES: usize = 4;
 
 /// The sizes of a stack's parts.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +95,7 @@ impl StackPool {
     pub(crate) fn give_back(&self, stack: FiberStack) {
         self.in_use.set(self.in_use.get() - 1);
         let mut warm = self.warm.borrow_mut();
-        if warm.len() < WARM {
+        if warm.len() < WARM || warm.len() < SHALLOW && system::is_shallow(&stack) {
             warm.push(stack);
         } else if let Some(stack) = system::forget(stack) {
             self.cold.borrow_mut().push(stack);
@@ -186,6 +193,38 @@ mod system {
     pub(super) fn frames(stack: &FiberStack, n_slots: usize) -> FrameStack {
         let slots = std::ptr::with_exposed_provenance_mut(stack.base().get());
         FrameStack::over(slots, n_slots, usize::MAX)
+    }
+
+    /// Whether a stack has little memory; false if that is not known. No frame is larger than what is looked at behind that.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn is_shallow(stack: &FiberStack) -> bool {
+        let (page, base) = (page_size(), stack.base().get());
+        let (first, end) =
+            (stack.memory.guard + page, stack.memory.guard + stack.parts.bytes().expect("it was made"));
+        let little = SHALLOW_PAGES / 2 * page;
+        let below = base.saturating_sub(little).next_multiple_of(page).max(first);
+        let above = (base + little).next_multiple_of(page).min(end);
+        is_absent(below.saturating_sub(LOOKED_AT * page).max(first)..below)
+            && is_absent(above..(above + LOOKED_AT * page).min(end))
+    }
+
+    /// How many pages are looked at on either side.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const LOOKED_AT: usize = 16;
+
+    /// Whether no page of a piece of a stack has memory.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn is_absent(pages: Range<usize>) -> bool {
+        let start = std::ptr::with_exposed_provenance_mut(pages.start);
+        let mut resident = [0; LOOKED_AT];
+        // SAFETY: the pages belong to the stack, and there is a byte for each.
+        let is_known = unsafe { libc::mincore(start, pages.len(), resident.as_mut_ptr()) == 0 };
+        is_known && resident.iter().all(|flags| flags & 1 == 0)
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub(super) fn is_shallow(_: &FiberStack) -> bool {
+        false
     }
 
     /// Gives the memory of a stack back to the system, and keeps its addresses.
@@ -306,7 +345,8 @@ mod system {
             let stacks: Vec<_> = (0..2 * WARM).map(|_| pool.take().expect("there is memory")).collect();
             assert_eq!(pool.in_use(), 2 * WARM);
             let mut addresses: Vec<_> = stacks.iter().map(FiberStack::addresses).collect();
-            for (stack, addresses) in stacks.iter().zip(&addresses) {
+            // What is read has memory. The first ones keep that anyway.
+            for (stack, addresses) in stacks.iter().zip(&addresses).take(WARM) {
                 let guard = stack.limit().get();
                 assert!(addresses.len() >= 10_000 && stack.base().get() == addresses.end);
                 assert!(is_readable(addresses.start) && is_readable(addresses.end - 1));
@@ -316,11 +356,15 @@ mod system {
             }
             addresses.sort_by_key(|addresses| addresses.start);
             assert!(addresses.is_sorted_by(|one, next| one.end + bytes_of_slots(1000) <= next.start));
-            // Half of the stacks keep their memory, and all their guards.
-            for (stack, addresses) in stacks.iter().zip(&addresses) {
-                let last = std::ptr::with_exposed_provenance_mut::<u8>(addresses.end - 1);
-                // SAFETY: nobody else has the stack.
-                unsafe { last.write(stack.limit().get() as u8 | 1) };
+            // The first ones keep their memory, of the others those that have little; and all keep their guards.
+            for (number, (stack, addresses)) in stacks.iter().zip(&addresses).enumerate() {
+                let n_pages = if number % 2 == 0 { 1 } else { 2 * SHALLOW_PAGES };
+                for page in 0..n_pages {
+                    let last = addresses.end - 1 - page * page_size();
+                    let last = std::ptr::with_exposed_provenance_mut::<u8>(last);
+                    // SAFETY: nobody else has the stack.
+                    unsafe { last.write(stack.limit().get() as u8 | 1) };
+                }
             }
             let guards: Vec<usize> = stacks.iter().map(|stack| stack.limit().get()).collect();
             stacks.into_iter().for_each(|stack| pool.give_back(stack));
@@ -329,9 +373,10 @@ mod system {
                 unsafe { std::ptr::with_exposed_provenance::<u8>(addresses.end - 1).read() }
             };
             let is_kept = addresses.iter().filter(|addresses| last(addresses) != 0).count();
-            assert!(is_kept == WARM || !cfg!(target_os = "linux"), "{is_kept}");
+            assert!(is_kept == WARM + WARM / 2 || !cfg!(target_os = "linux"), "{is_kept}");
             assert!(guards.into_iter().all(|guard| !is_readable(guard)));
-            assert_eq!((pool.in_use(), pool.cold.borrow().len()), (0, WARM));
+            assert_eq!(pool.in_use(), 0);
+            assert!(pool.cold.borrow().len() == WARM / 2 || !cfg!(target_os = "linux"));
         }
 
         #[test]
@@ -379,6 +424,10 @@ mod system {
 
     pub(super) fn frames(_: &FiberStack, n_slots: usize) -> FrameStack {
         FrameStack::new(n_slots, usize::MAX)
+    }
+
+    pub(super) fn is_shallow(_: &FiberStack) -> bool {
+        false
     }
 
     /// The system takes stacks back as a whole.

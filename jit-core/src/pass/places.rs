@@ -15,10 +15,18 @@ const MAX_STORES: usize = 16;
 /// How many nodes an address may depend on for its load to leave a loop.
 pub(super) const MAX_ADDRESS: usize = 16;
 
+/// What the addresses of places are counted from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Base {
+    pub(super) node: Node,
+    /// The number of the kind of which the node is a value, if it is what that value has inside.
+    unboxed: Option<u64>,
+}
+
 /// A place in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct MemoryPlace {
-    pub(super) base: Node,
+    pub(super) base: Base,
     pub(super) offset: i64,
     pub(super) bytes: u32,
     region: MemoryRegion,
@@ -33,19 +41,18 @@ impl MemoryPlace {
         region: MemoryRegion,
         current: impl Fn(Node) -> Node,
     ) -> MemoryPlace {
-        let (mut base, mut offset) = (current(address), 0);
-        loop {
-            offset += match (graph.node(base).op, graph.inputs(base)) {
-                (Op::ADDR, _) => graph.node(base).imm as i64,
-                // Before anything is rewritten, an address may be the sum of another one and a constant.
-                (Op::ADD, &[_, offset]) => match small_constant(graph, offset) {
-                    Some(offset) => offset,
-                    None => break,
-                },
-                _ => break,
-            };
-            base = current(graph.inputs(base)[0]);
+        let (mut node, mut offset) = (current(address), 0);
+        while let Some((next, more)) = without_offset(graph, node)
+            && let Some(sum) = i64::checked_add(offset, more)
+        {
+            (node, offset) = (current(next), sum);
         }
+        // Two loads of one value may be unboxed each: it is the same place.
+        let unboxed = (graph.node(node).op == Op::UNBOX).then(|| graph.node(node).imm);
+        if unboxed.is_some() {
+            node = current(graph.inputs(node)[0]);
+        }
+        let base = Base { node, unboxed };
         MemoryPlace { base, offset, bytes: ty.bytes(), region }
     }
 
@@ -62,25 +69,36 @@ impl MemoryPlace {
 
     /// Whether the two are known to be disjoint.
     pub(super) fn is_apart(self, other: MemoryPlace) -> bool {
+        let distance = self.distance(other);
         self.region.is_apart(other.region)
             || self.base == other.base
-                && (self.offset + self.bytes as i64 <= other.offset
-                    || other.offset + other.bytes as i64 <= self.offset)
+                && (distance >= i64::from(self.bytes) || distance <= -i64::from(other.bytes))
+    }
+
+    /// How far the other place starts behind this one, if they are counted from the same base. Addresses wrap around.
+    fn distance(self, other: MemoryPlace) -> i64 {
+        other.offset.wrapping_sub(self.offset)
     }
 
     /// Whether this place contains all bytes of the other.
     pub(super) fn covers(self, other: MemoryPlace) -> bool {
-        self.base == other.base
-            && self.offset <= other.offset
-            && other.offset + other.bytes as i64 <= self.offset + self.bytes as i64
+        let room = i64::from(self.bytes) - i64::from(other.bytes);
+        self.base == other.base && (0..=room).contains(&self.distance(other))
     }
 }
 
-/// The value of a constant, also one that is widened.
-fn small_constant(graph: &Graph, node: Node) -> Option<i64> {
-    let data = graph.node(node);
-    let constant = if data.op == Op::UCAST { graph.inputs(node)[0] } else { node };
-    graph.as_const(constant).and_then(|bits| i32::try_from(bits as i64).ok()).map(i64::from)
+/// An address that is another one and a constant. Before anything is rewritten, that may be widened.
+fn without_offset(graph: &Graph, address: Node) -> Option<(Node, i64)> {
+    match (graph.node(address).op, graph.inputs(address)) {
+        (Op::ADDR, inputs) => Some((inputs[0], graph.node(address).imm as i64)),
+        (Op::ADD, &[base, offset]) if graph.node(address).ty() == Type::I64 => {
+            let is_widened = graph.node(offset).op == Op::UCAST;
+            let constant = if is_widened { graph.inputs(offset)[0] } else { offset };
+            let is_plain = |bits: &u64| !is_widened || *bits <= i32::MAX as u64;
+            graph.as_const(constant).filter(is_plain).map(|bits| (base, bits as i64))
+        }
+        _ => None,
+    }
 }
 
 /// What the loops of a graph write.
@@ -90,7 +108,7 @@ pub(super) struct WrittenPlaces {
     regions: Vec<MemoryRegions>,
     /// The stores in loops that name a region, each with the number of its innermost loop. If there are more than [`MAX_STORES`], these
     /// are not all.
-    stores: Vec<(u32, MemoryPlace)>,
+    stores: Vec<(u32, MemoryPlace, Node)>,
 }
 
 impl WrittenPlaces {
@@ -128,7 +146,7 @@ impl WrittenPlaces {
             {
                 let ty = graph.node(node).sig.from;
                 let place = MemoryPlace::of(graph, graph.inputs(node)[0], ty, region, |node| node);
-                self.stores.push((inner, place));
+                self.stores.push((inner, place, node));
             }
         }
         self.regions[inner as usize] = written;
@@ -142,19 +160,35 @@ impl WrittenPlaces {
     /// Whether a loop may write a place that was accessed before the loop. What is written to a region is among the stores, and an address
     /// that was used before the loop is the same one in the loop.
     pub(super) fn may_write(&self, flow: &FlowGraph, this: u32, place: MemoryPlace) -> bool {
-        let written = self.of(this);
-        if !place.region.places().meets(written) {
-            return false;
-        }
-        let is_inside = |mut inner: u32| {
+        place.region.places().meets(self.of(this))
+            && self
+                .places_in(flow, this)
+                .is_none_or(|mut stores| stores.any(|(store, _)| !store.is_apart(place)))
+    }
+
+    /// The stores in a loop; `None` if it may write what is not among them.
+    pub(super) fn stores_in<'a>(
+        &'a self,
+        flow: &'a FlowGraph,
+        this: u32,
+    ) -> Option<impl Iterator<Item = Node> + 'a> {
+        self.places_in(flow, this).map(|stores| stores.map(|(_, store)| store))
+    }
+
+    fn places_in<'a>(
+        &'a self,
+        flow: &'a FlowGraph,
+        this: u32,
+    ) -> Option<impl Iterator<Item = (MemoryPlace, Node)> + 'a> {
+        let is_inside = move |mut inner: u32| {
             // Inner loops come before outer ones.
             while inner < this {
                 inner = flow.loops[inner as usize].parent;
             }
             inner == this
         };
-        written == MemoryRegions::ALL
-            || self.stores.len() > MAX_STORES
-            || self.stores.iter().any(|(inner, store)| is_inside(*inner) && !store.is_apart(place))
+        let all_are_there = self.of(this) != MemoryRegions::ALL && self.stores.len() <= MAX_STORES;
+        let inside = self.stores.iter().filter(move |(inner, ..)| is_inside(*inner));
+        all_are_there.then(|| inside.map(|(_, place, store)| (*place, *store)))
     }
 }

@@ -238,6 +238,11 @@ impl<B: Bytecode> Body<B> {
         !takes.is_empty() && self.code.ops.iter().any(|op| takes[op.opcode()])
     }
 
+    /// Whether a bytecode is the first, or the target of a jump: there baseline code takes all from VM registers.
+    pub(crate) fn is_entry(&self, at: u32) -> bool {
+        at == 0 || self.shape.targets.contains(at as usize)
+    }
+
     /// Whether the loop whose head is at a bytecode is in others.
     pub(crate) fn is_in_loops(&self, head: u32) -> bool {
         self.shape.has_outer_loop(head)

@@ -13,10 +13,10 @@
 //! different regions ([`MemoryRegion`]). Nothing else is known about different nodes. Calls declare what they touch. A call that does
 //! not observe the frame leaves the frame alone, as long as the frame's address has not escaped.
 //!
-//! The values known at a block's end are known at the start of blocks with no other predecessor; a block with several
-//! predecessors starts with the values on which all of them agree. A loop's head starts with those of the values known before the
-//! loop that are in regions which the loop does not write. They are values from before the loop at addresses from before
-//! it, so each iteration finds them as the first one does.
+//! The values known at a block's end are known at the start of blocks with no other predecessor. Where several predecessors know
+//! different values of a place, a parameter has them if there is a load that needs it ([`merges`]). A loop's head starts with those of the
+//! values known before the loop that are in regions which the loop does not write: values from before the loop at addresses from before
+//! it, which each iteration finds as the first one does. Where it writes at the very place, each iteration finds what the one before has left.
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
@@ -25,9 +25,12 @@ use crate::ir::graph::{Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
 use crate::ir::regions::{MemoryRegion, MemoryRegions};
 use crate::vocab::{Op, Props, Sig, Type};
+use merges::{Merges, Value};
 
 /// How many values in memory are remembered; the oldest are forgotten.
 const MAX_KNOWN: usize = 24;
+
+mod merges;
 
 /// Memory kept between functions.
 #[derive(Debug, Default)]
@@ -41,6 +44,7 @@ pub struct Scratch {
     kept: Vec<Known>,
     known: Vec<Known>,
     pending: Vec<Pending>,
+    merges: Merges,
     is_dead: Vec<bool>,
     is_frame: Vec<bool>,
     work: Vec<Node>,
@@ -59,7 +63,7 @@ impl Scratch {
 struct Known {
     place: MemoryPlace,
     ty: Type,
-    value: Node,
+    value: Value,
 }
 
 /// A store that has not been read yet.
@@ -83,7 +87,12 @@ pub fn forward(scratch: &mut Scratch, graph: &mut Graph) -> bool {
     let mut forwarder = Forwarder { graph, scratch, frame_escapes: false, changed: false };
     forwarder.find_frame();
     forwarder.hoist();
+    forwarder.scratch.merges.start();
     forwarder.walk();
+    while !forwarder.merge() {
+        forwarder.start_again();
+        forwarder.walk();
+    }
     forwarder.finish();
     forwarder.changed
 }
@@ -252,39 +261,6 @@ impl Forwarder<'_> {
         }
     }
 
-    /// Finds the values known at a block's start.
-    fn start(&mut self, block: Block, rank: u32) {
-        let Scratch { flow, writes, ends, kept, known, .. } = &mut *self.scratch;
-        known.clear();
-        let inner = flow.innermost[rank as usize];
-        let mut written = MemoryRegions::ALL;
-        if inner != NONE && flow.loops[inner as usize].head == rank {
-            written = writes.of(inner);
-        }
-        let (mut is_first, mut is_head) = (true, false);
-        for pred in &self.graph.block(block).preds {
-            let pred = flow.rank[pred.block.at()];
-            if pred >= rank {
-                if flow.dominates(rank, pred) {
-                    is_head = true;
-                    continue;
-                }
-                known.clear();
-                return;
-            }
-            let (start, len) = ends[pred as usize];
-            let at_end = &kept[start as usize..(start + len) as usize];
-            if core::mem::take(&mut is_first) {
-                known.extend_from_slice(at_end);
-            } else {
-                known.retain(|one| at_end.contains(one));
-            }
-        }
-        if is_head && !written.is_empty() {
-            known.retain(|one| !writes.may_write(flow, inner, one.place));
-        }
-    }
-
     fn visit(&mut self, node: Node) {
         let data = *self.graph.node(node);
         match data.op {
@@ -295,9 +271,9 @@ impl Forwarder<'_> {
                 Effect::Leaf | Effect::Memory if !self.frame_escapes => {
                     let is_frame = &self.scratch.is_frame;
                     let stays =
-                        |known: &Known| is_frame[known.place.base.at()] || known.place.never_changes();
+                        |known: &Known| is_frame[known.place.base.node.at()] || known.place.never_changes();
                     self.scratch.known.retain(stays);
-                    self.scratch.pending.retain(|store| is_frame[store.place.base.at()]);
+                    self.scratch.pending.retain(|store| is_frame[store.place.base.node.at()]);
                 }
                 Effect::Leaf | Effect::Memory | Effect::Observes => {
                     self.forget();
@@ -339,7 +315,9 @@ impl Forwarder<'_> {
                 && (known.ty == ty || known.place.bytes == place.bytes || (known.ty.is_int() && ty.is_int()))
                 && known.place.bytes >= place.bytes
         };
-        if let Some(&known) = self.scratch.known.iter().rev().find(fits)
+        // What is merged takes registers, which does not pay for code that seldom runs.
+        let pays = |known: &Known| matches!(known.value, Value::Of(_)) || !self.is_cold(node);
+        if let Some(&known) = self.scratch.known.iter().rev().find(fits).filter(|known| pays(known))
             && self.scratch.steps.take()
         {
             let value = self.read_as(known, ty, self.graph.node(node).origin);
@@ -350,21 +328,31 @@ impl Forwarder<'_> {
             true => self.scratch.pending.clear(),
             false => self.scratch.pending.retain(|store| store.place.is_apart(place)),
         }
-        self.remember(Known { place, ty, value: node });
+        self.remember(Known { place, ty, value: Value::Of(node) });
     }
 
     /// The value of a load of `ty` at the place of a known value that is at least as wide. All supported machines, and the
     /// reference evaluator, are little-endian.
     fn read_as(&mut self, known: Known, ty: Type, origin: u32) -> Node {
+        let value = self.node_of(known.value, origin);
         if known.ty == ty {
-            return known.value;
+            return value;
         }
         let op = if known.ty.bits() == ty.bits() { Op::BITCAST } else { Op::UCAST };
-        let value = self.graph.add(op, Sig { from: known.ty, ty }, &[known.value], 0, origin);
+        self.add(op, Sig { from: known.ty, ty }, &[value], origin)
+    }
+
+    /// Adds a node.
+    fn add(&mut self, op: Op, sig: Sig, inputs: &[Node], origin: u32) -> Node {
+        let node = self.graph.add(op, sig, inputs, 0, origin);
         self.scratch.replaced.push(Node::NONE);
         self.scratch.is_dead.push(false);
         self.scratch.is_frame.push(false);
-        value
+        node
+    }
+
+    fn is_cold(&self, node: Node) -> bool {
+        self.graph.block(self.graph.node(node).block).heat == Heat::Cold
     }
 
     fn store(&mut self, node: Node) {
@@ -372,8 +360,9 @@ impl Forwarder<'_> {
         let [address, value] = *self.graph.inputs(node) else { unreachable!("a store has two operands") };
         let place = self.place(address, ty, self.graph.region(node));
         let value = self.current(value);
-        let written = Known { place, ty, value };
-        if self.scratch.known.contains(&written) && self.scratch.steps.take() {
+        let is_there =
+            |known: &Known| (known.place, known.ty) == (place, ty) && self.is_known_as(known.value, value);
+        if self.scratch.known.iter().any(is_there) && self.scratch.steps.take() {
             self.scratch.is_dead[node.at()] = true;
             return;
         }
@@ -391,7 +380,7 @@ impl Forwarder<'_> {
             });
             pending.push(Pending { place, node });
         }
-        self.remember(written);
+        self.remember(Known { place, ty, value: Value::Of(value) });
     }
 
     fn remember(&mut self, known: Known) {
@@ -409,6 +398,12 @@ impl Forwarder<'_> {
             node = next;
         }
         node
+    }
+
+    /// Forgets what was found.
+    fn start_again(&mut self) {
+        self.scratch.replaced.fill(Node::NONE);
+        self.scratch.is_dead.fill(false);
     }
 
     fn finish(&mut self) {

@@ -1,0 +1,270 @@
+//! Values of places where ways meet.
+//!
+//! In: what is known at the end of each block. Out: parameters of blocks in which ways meet that know different values of a place, for
+//! those that a load needs. At a loop's head the value that an iteration leaves is the next one's: that is supposed before it is known,
+//! and looked at when all blocks have been visited.
+
+use super::{Forwarder, Known};
+use crate::ir::graph::{Graph, Heat};
+use crate::ir::index::{Block, Node};
+use crate::pass::flow::{FlowGraph, NONE};
+use crate::pass::places::MemoryPlace;
+use crate::vocab::{Op, Sig, Type};
+
+/// How many loads are looked through for the address of a store.
+const MAX_LOADS: u32 = 3;
+
+/// A value in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Value {
+    /// What this node computes.
+    Of(Node),
+    /// What each way has that leads to a block: the number of a [`Merge`].
+    Merged(u32),
+    /// While a block starts: what is to be merged there.
+    Different,
+}
+
+/// What the ways into a block have at a place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Merge {
+    block: Block,
+    place: MemoryPlace,
+    ty: Type,
+    /// A parameter of the block, once a load needs it.
+    param: Node,
+}
+
+/// Memory kept between functions.
+#[derive(Debug, Default)]
+pub(super) struct Merges {
+    all: Vec<Merge>,
+    /// Those that have a parameter, in the order in which they got it.
+    made: Vec<u32>,
+    /// What the ways into their blocks have, one behind the other.
+    inputs: Vec<Node>,
+    /// Whether nothing is supposed of loops.
+    excludes_loops: bool,
+}
+
+impl Merges {
+    pub(super) fn start(&mut self) {
+        self.all.clear();
+        self.made.clear();
+        self.inputs.clear();
+        self.excludes_loops = false;
+    }
+
+    /// The node that has a value, if there is one.
+    fn node_of(&self, value: Value) -> Option<Node> {
+        match value {
+            Value::Of(node) => Some(node),
+            Value::Merged(number) => Some(self.all[number as usize].param).filter(|param| param.is_some()),
+            Value::Different => None,
+        }
+    }
+}
+
+/// The latest value that is known of a place, as this type.
+fn latest(known: &[Known], place: MemoryPlace, ty: Type) -> Option<Value> {
+    known.iter().rev().find(|one| one.place == place && one.ty == ty).map(|one| one.value)
+}
+
+/// What is known at the end of a block.
+fn at_end<'a>(ends: &[(u32, u32)], kept: &'a [Known], rank: u32) -> &'a [Known] {
+    let (start, len) = ends[rank as usize];
+    &kept[start as usize..(start + len) as usize]
+}
+
+impl Forwarder<'_> {
+    /// Finds the values known at a block's start.
+    pub(super) fn start(&mut self, block: Block, rank: u32) {
+        let mut known = core::mem::take(&mut self.scratch.known);
+        known.clear();
+        let may_merge = self.graph.block(block).heat != Heat::Cold;
+        let is_head = self.meet(&mut known, block, rank, may_merge);
+        if is_head {
+            let inner = self.scratch.flow.innermost[rank as usize];
+            let may_merge = may_merge && !self.scratch.merges.excludes_loops;
+            self.go_around(&mut known, inner, may_merge);
+        }
+        for one in known.iter_mut().filter(|one| one.value == Value::Different) {
+            let all = &mut self.scratch.merges.all;
+            one.value = Value::Merged(all.len() as u32);
+            all.push(Merge { block, place: one.place, ty: one.ty, param: Node::NONE });
+        }
+        self.scratch.known = known;
+    }
+
+    /// Finds of which places all ways into a block know a value, but for those around a loop. Returns whether there are some of those.
+    fn meet(&self, known: &mut Vec<Known>, block: Block, rank: u32, may_merge: bool) -> bool {
+        let super::Scratch { flow, ends, kept, .. } = &*self.scratch;
+        let (mut is_first, mut is_head) = (true, false);
+        for pred in &self.graph.block(block).preds {
+            let pred = flow.rank[pred.block.at()];
+            if pred >= rank {
+                if flow.goes_around(rank, pred) {
+                    is_head = true;
+                    continue;
+                }
+                known.clear();
+                return false;
+            }
+            let at_end = at_end(ends, kept, pred);
+            if core::mem::take(&mut is_first) {
+                known.extend_from_slice(at_end);
+                continue;
+            }
+            known.retain_mut(|one| match latest(at_end, one.place, one.ty) {
+                Some(value) if value == one.value => true,
+                Some(_) => {
+                    one.value = Value::Different;
+                    may_merge
+                }
+                None => false,
+            });
+        }
+        is_head
+    }
+
+    /// Keeps what the iterations of a loop do not change, and what each leaves to the next one: what they write at this very place.
+    fn go_around(&self, known: &mut Vec<Known>, inner: u32, may_merge: bool) {
+        let super::Scratch { flow, writes, .. } = &*self.scratch;
+        if writes.of(inner).is_empty() {
+            return;
+        }
+        let is_written: Vec<bool> =
+            known.iter().map(|one| writes.may_write(flow, inner, one.place)).collect();
+        let mut stays: Vec<bool> = is_written.iter().map(|is_written| !is_written || may_merge).collect();
+        if may_merge && is_written.contains(&true) {
+            let finds = |address: Node| self.found_in_loop(known, &is_written, address, MAX_LOADS);
+            match writes.stores_in(flow, inner) {
+                Some(stores) => stores.for_each(|store| {
+                    let ty = self.graph.node(store).sig.from;
+                    let (address, region) = (self.graph.inputs(store)[0], self.graph.region(store));
+                    let place = MemoryPlace::of(self.graph, address, ty, region, finds);
+                    for (one, stays) in core::iter::zip(&*known, &mut stays) {
+                        *stays &= place.is_apart(one.place) || (place, ty) == (one.place, one.ty);
+                    }
+                }),
+                None => {
+                    stays.iter_mut().zip(&is_written).for_each(|(stays, is_written)| *stays = !is_written)
+                }
+            }
+        }
+        let mut at = 0;
+        known.retain_mut(|one| {
+            at += 1;
+            if is_written[at - 1] {
+                one.value = Value::Different;
+            }
+            stays[at - 1]
+        });
+    }
+
+    /// What stands for a value in a loop that starts with what is known, some of which it writes.
+    fn found_in_loop(&self, known: &[Known], is_written: &[bool], node: Node, most: u32) -> Node {
+        let node = self.current(node);
+        if most == 0 || self.graph.node(node).op != Op::LOAD {
+            return node;
+        }
+        let finds = |node: Node| self.found_in_loop(known, is_written, node, most - 1);
+        let (place, ty) = (MemoryPlace::of_load(self.graph, node, finds), self.graph.node(node).ty());
+        let mut all = core::iter::zip(known, is_written);
+        let found = all.find(|(one, is_written)| !**is_written && (one.place, one.ty) == (place, ty));
+        found.and_then(|(one, _)| self.scratch.merges.node_of(one.value)).unwrap_or(node)
+    }
+
+    /// The node that has a value. A block gets a parameter, if need be.
+    pub(super) fn node_of(&mut self, value: Value, origin: u32) -> Node {
+        if let Some(node) = self.scratch.merges.node_of(value) {
+            return node;
+        }
+        let Value::Merged(number) = value else { unreachable!("all that a block starts with was merged") };
+        let Merge { block, ty, .. } = self.scratch.merges.all[number as usize];
+        // It is one of the block's when it has operands.
+        let param = self.add(Op::PARAM, Sig { from: Type::Void, ty }, &[], origin);
+        self.graph.nodes[param.at()].block = block;
+        self.scratch.merges.all[number as usize].param = param;
+        self.scratch.merges.made.push(number);
+        param
+    }
+
+    /// Whether a node is what is known.
+    pub(super) fn is_known_as(&self, value: Value, node: Node) -> bool {
+        self.scratch.merges.node_of(value) == Some(node)
+    }
+
+    /// Gives their operands to the parameters. Returns false if an iteration of a loop leaves no known value where that was supposed:
+    /// then nothing holds that was found, and nothing is supposed of loops any more.
+    pub(super) fn merge(&mut self) -> bool {
+        let mut at = 0;
+        while let Some(&number) = self.scratch.merges.made.get(at) {
+            at += 1;
+            let Merge { block, place, ty, param } = self.scratch.merges.all[number as usize];
+            for way in 0..self.graph.block(block).preds.len() {
+                let super::Scratch { flow, ends, kept, .. } = &*self.scratch;
+                let rank = rank_of_pred(flow, self.graph, block, way);
+                match rank.and_then(|rank| latest(at_end(ends, kept, rank), place, ty)) {
+                    Some(value) => {
+                        let origin = self.graph.node(param).origin;
+                        let input = self.node_of(value, origin);
+                        self.scratch.merges.inputs.push(input);
+                    }
+                    None => {
+                        self.drop_params();
+                        return false;
+                    }
+                }
+            }
+        }
+        let mut start = 0;
+        for at in 0..self.scratch.merges.made.len() {
+            let number = self.scratch.merges.made[at];
+            let Merge { block, ty, param, .. } = self.scratch.merges.all[number as usize];
+            let end = start + self.graph.block(block).preds.len();
+            let inputs: Vec<Node> =
+                self.scratch.merges.inputs[start..end].iter().map(|input| self.current(*input)).collect();
+            start = end;
+            match self.same_param(block, ty, &inputs) {
+                Some(same) => {
+                    self.scratch.replaced[param.at()] = same;
+                    self.drop_param(param, ty);
+                }
+                None => {
+                    self.graph.set_inputs(param, &inputs);
+                    self.graph.blocks[block.at()].params.push(param);
+                }
+            }
+        }
+        true
+    }
+
+    /// The parameter that a block has of these values already, if there is one.
+    fn same_param(&self, block: Block, ty: Type, inputs: &[Node]) -> Option<Node> {
+        let is_same = |param: &&Node| {
+            let has = self.graph.inputs(**param).iter().map(|input| self.current(*input));
+            self.graph.node(**param).ty() == ty && has.eq(inputs.iter().copied())
+        };
+        self.graph.block(block).params.iter().find(is_same).copied()
+    }
+
+    /// Makes a parameter that no block has a node that nobody uses.
+    fn drop_param(&mut self, param: Node, ty: Type) {
+        self.graph.nodes[param.at()].block = Block::NONE;
+        self.graph.redefine(param, Op::CONST, Sig { from: Type::Void, ty }, &[], 0);
+    }
+
+    fn drop_params(&mut self) {
+        for number in core::mem::take(&mut self.scratch.merges.made) {
+            let Merge { param, ty, .. } = self.scratch.merges.all[number as usize];
+            self.drop_param(param, ty);
+        }
+        self.scratch.merges.start();
+        self.scratch.merges.excludes_loops = true;
+    }
+}
+
+fn rank_of_pred(flow: &FlowGraph, graph: &Graph, block: Block, way: usize) -> Option<u32> {
+    Some(flow.rank[graph.block(block).preds[way].block.at()]).filter(|rank| *rank != NONE)
+}
