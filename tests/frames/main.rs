@@ -5,6 +5,7 @@ mod programs;
 mod shown;
 #[path = "../ways/mod.rs"]
 mod ways;
+mod whole;
 
 use azulejo::prelude::*;
 use azulejo::{Builder, Resumed, can_compile, can_switch};

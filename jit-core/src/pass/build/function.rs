@@ -42,6 +42,7 @@ pub(super) fn scan(
         scratch.last_jump[0] = scratch.last_jump[0].max(last);
     }
     lead_inlined(scratch, graph);
+    keep_arguments_whole(scratch, source);
     let FunctionScratch { registers, flushes, .. } = &mut *scratch;
     registers.settle(if source.call_entry.is_some() { 0 } else { source.slots }, source.captured);
     flushes.clear();
@@ -106,6 +107,24 @@ fn lead_inlined(scratch: &mut FunctionScratch, graph: &mut Graph) {
                 }
             }
         }
+    }
+}
+
+/// Where others may look at frames, gives homes for all their bits to registers with arguments, whatever the function reads of them.
+fn keep_arguments_whole(scratch: &mut FunctionScratch, source: &FunctionSource<'_>) {
+    let FunctionScratch { code, registers, leaders, .. } = scratch;
+    let of_inlined = (0..leaders.len()).flat_map(|at| code.plan.calls(at)).map(|call| {
+        let start = code.plan.registers(call).start;
+        start..start + code.plan.callee(source, call).source.most_arguments()
+    });
+    let arguments = core::iter::once(0..source.most_arguments()).chain(of_inlined).flatten();
+    let is_narrow = |register: &u32| {
+        let home = registers.home(*register);
+        home != Type::Void && home.bits() < Type::I64.bits()
+    };
+    let narrow: Vec<u32> = arguments.filter(is_narrow).collect();
+    if !narrow.is_empty() && (0..leaders.len()).any(|at| source.templates[code.opcode(at)].observes()) {
+        narrow.into_iter().for_each(|register| registers.widen(register));
     }
 }
 

@@ -163,6 +163,11 @@ impl RegisterValues {
         data.is_dirty |= written;
     }
 
+    /// Gives a register that may be used a home for all its bits.
+    pub(super) fn widen(&mut self, register: u32) {
+        self.registers[register as usize].home = Type::I64;
+    }
+
     /// Called after all bytecodes were [noted](Self::note). The first registers of a function with a frame are in its slots when it starts:
     /// all but those of inlined functions.
     pub(super) fn settle(&mut self, in_slots: u32, captured: &[u32]) {
