@@ -21,7 +21,7 @@ const HEAD: &str = "\
 What templates can say, word by word. `cargo xtask reference` writes this page from the table of operators, and each example \
 is run with the tests, in every tier. The words for dynamic languages are not here: kinds of values (`as`, \
 `is`, `box`, `unbox`), sites (`cached`, `case`), slow paths (`slow`), `frames`, `regions` and `quicken` have their sections in the \
-chapter on the template language.
+chapter on the template language, which ends with all forms at a glance.
 
 `value` is an integer or a float, `number` an integer of 64 bits, `address` an integer of 64 bits or a pointer, `type` one of \
 `i8` to `i64`, `u8` to `u64`, `ptr`, `f32` and `f64`. Where two values have one type, a narrower integer is widened by its own \
