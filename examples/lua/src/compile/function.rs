@@ -320,7 +320,7 @@ fn set_target(op: &mut Op, target: Label) {
         | Op::JumpIfNotGreaterEqualConst { to, .. }
         | Op::ForPrepare { end: to, .. }
         | Op::ForEachPair { end: to, .. }
-        | Op::ForEachIndex { to, .. }
+        | Op::ForEachIndex { end: to, .. }
         | Op::ForEach { to, .. }
         | Op::IfOneResult { otherwise: to } => *to = target,
         other => unreachable!("{other:?} is no jump"),

@@ -220,16 +220,19 @@ impl Builder<'_> {
         self.land([to_next]);
         let (function, state, to) = (control.into(), (control + 1).into(), top);
         let control = control + 2;
-        let ended = position.map(|position| {
+        let mut ended = Vec::new();
+        if let Some(position) = position {
             let (control, position) = (control.into(), position.into());
-            let (key, value, end) = (first.into(), (first + 1).into(), LATER);
+            let (first, second, end) = (first.into(), (first + 1).into(), LATER);
             if count == 2 {
-                let op = Op::ForEachIndex { function, state, control, position, index: key, value, to };
-                self.emit_at(*line, op);
+                let (index, value) = (first, second);
+                let op = Op::ForEachIndex { function, state, control, position, index, value, to, end };
+                ended.push(self.emit_at(*line, op));
             }
+            let (key, value) = (first, second);
             let op = Op::ForEachPair { function, state, control, position, key, value, to, end };
-            self.emit_at(*line, op)
-        });
+            ended.push(self.emit_at(*line, op));
+        }
         let (dst, a, b) = (first.into(), state, control.into());
         self.emit_at(*line, Op::Call2 { dst, function, a, b, cache: Site::new() });
         self.name(ITERATOR, Some((NameKind::Local, Rc::from(&b"(for generator)"[..]))));

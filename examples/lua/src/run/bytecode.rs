@@ -374,8 +374,8 @@ pub(crate) enum Op {
         step: Imm<f64>,
         to: Label,
     },
-    /// One iteration of a loop by `ipairs`, if it is one, and the next element is in the table's array. The position is the index, as a whole
-    /// number. Otherwise this does nothing, and a call of the function follows.
+    /// One iteration of a loop by `ipairs`, if it is one, and the next element is in the table's array or nowhere. The position is the index, as
+    /// a whole number. At the end `index` is nil. Otherwise this does nothing, and a call of the function follows.
     ForEachIndex {
         function: In<u64>,
         state: In<u64>,
@@ -384,9 +384,9 @@ pub(crate) enum Op {
         index: Out<u64>,
         value: Out<u64>,
         to: Label,
+        end: Label,
     },
-    /// One iteration of a loop by `pairs`, if it is one: the position behind which it goes on is in a register. At the end `key` is nil.
-    /// Otherwise this does nothing, and a call of the function follows.
+    /// Likewise of a loop by `pairs`: the position behind which it goes on is in a register. At the end `key` is nil.
     ForEachPair {
         function: In<u64>,
         state: In<u64>,
