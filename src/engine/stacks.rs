@@ -1,7 +1,7 @@
 //! The stacks of fibers, and what switches between them.
 //!
 //! In: the size of a stack. Out: stacks with a guard page, each for one fiber at a time. A few that were given back are kept as
-//! they are; the memory of the others goes back to the system, which keeps their addresses reserved.
+//! they are, and many if they used little; the memory of the others goes back to the system, which keeps their addresses reserved.
 //!
 //! A stack is one piece of memory: the guard page, the machine's stack, which grows down to it, and the VM registers of the
 //! fiber's frames, which grow up. Both begin in the middle of a page, so that a fiber that does little touches one page; and not all stacks

@@ -4,7 +4,7 @@
 //! those that a load needs. At a loop's head the value that an iteration leaves is the next one's: that is supposed before it is known,
 //! and looked at when all blocks have been visited.
 
-use super::{Forwarder, Known};
+use super::{Forwarder, Known, Scratch};
 use crate::ir::graph::{Graph, Heat};
 use crate::ir::index::{Block, Node};
 use crate::pass::flow::{FlowGraph, NONE};
@@ -98,7 +98,7 @@ impl Forwarder<'_> {
 
     /// Finds of which places all ways into a block know a value, but for those around a loop. Returns whether there are some of those.
     fn meet(&self, known: &mut Vec<Known>, block: Block, rank: u32, may_merge: bool) -> bool {
-        let super::Scratch { flow, ends, kept, .. } = &*self.scratch;
+        let Scratch { flow, ends, kept, .. } = &*self.scratch;
         let (mut is_first, mut is_head) = (true, false);
         for pred in &self.graph.block(block).preds {
             let pred = flow.rank[pred.block.at()];
@@ -129,40 +129,38 @@ impl Forwarder<'_> {
 
     /// Keeps what the iterations of a loop do not change, and what each leaves to the next one: what they write at this very place.
     fn go_around(&self, known: &mut Vec<Known>, inner: u32, may_merge: bool) {
-        let super::Scratch { flow, writes, .. } = &*self.scratch;
+        let Scratch { flow, writes, .. } = &*self.scratch;
         if writes.of(inner).is_empty() {
             return;
         }
         let is_written: Vec<bool> =
             known.iter().map(|one| writes.may_write(flow, inner, one.place)).collect();
-        let mut stays: Vec<bool> = is_written.iter().map(|is_written| !is_written || may_merge).collect();
-        if may_merge && is_written.contains(&true) {
-            let finds = |address: Node| self.found_in_loop(known, &is_written, address, MAX_LOADS);
-            match writes.stores_in(flow, inner) {
-                Some(stores) => stores.for_each(|store| {
-                    let ty = self.graph.node(store).sig.from;
-                    let (address, region) = (self.graph.inputs(store)[0], self.graph.region(store));
-                    let place = MemoryPlace::of(self.graph, address, ty, region, finds);
-                    for (one, stays) in core::iter::zip(&*known, &mut stays) {
-                        *stays &= place.is_apart(one.place) || (place, ty) == (one.place, one.ty);
-                    }
-                }),
-                None => {
-                    stays.iter_mut().zip(&is_written).for_each(|(stays, is_written)| *stays = !is_written)
-                }
-            }
-        }
-        let mut at = 0;
+        let stores = writes.stores_in(flow, inner).filter(|_| may_merge && is_written.contains(&true));
+        let places = stores.map(|stores| {
+            stores.map(|store| self.place_in_loop(known, &is_written, store)).collect::<Vec<_>>()
+        });
+        let mut is_written = is_written.into_iter();
         known.retain_mut(|one| {
-            at += 1;
-            if is_written[at - 1] {
-                one.value = Value::Different;
+            if is_written.next() == Some(false) {
+                return true;
             }
-            stays[at - 1]
+            one.value = Value::Different;
+            let is_here = |place: &(MemoryPlace, Type)| *place == (one.place, one.ty);
+            let is_here_or_apart =
+                |place: &(MemoryPlace, Type)| place.0.is_apart(one.place) || is_here(place);
+            places.as_ref().is_some_and(|places| places.iter().all(is_here_or_apart))
         });
     }
 
-    /// What stands for a value in a loop that starts with what is known, some of which it writes.
+    /// The place that a store in a loop writes, and as which type, where the loop starts with what is known, some of which it writes.
+    fn place_in_loop(&self, known: &[Known], is_written: &[bool], store: Node) -> (MemoryPlace, Type) {
+        let ty = self.graph.node(store).sig.from;
+        let (address, region) = (self.graph.inputs(store)[0], self.graph.region(store));
+        let finds = |node: Node| self.found_in_loop(known, is_written, node, MAX_LOADS);
+        (MemoryPlace::of(self.graph, address, ty, region, finds), ty)
+    }
+
+    /// What stands for a value in such a loop.
     fn found_in_loop(&self, known: &[Known], is_written: &[bool], node: Node, most: u32) -> Node {
         let node = self.current(node);
         if most == 0 || self.graph.node(node).op != Op::LOAD {
@@ -203,7 +201,7 @@ impl Forwarder<'_> {
             at += 1;
             let Merge { block, place, ty, param } = self.scratch.merges.all[number as usize];
             for way in 0..self.graph.block(block).preds.len() {
-                let super::Scratch { flow, ends, kept, .. } = &*self.scratch;
+                let Scratch { flow, ends, kept, .. } = &*self.scratch;
                 let rank = rank_of_pred(flow, self.graph, block, way);
                 match rank.and_then(|rank| latest(at_end(ends, kept, rank), place, ty)) {
                     Some(value) => {
