@@ -44,9 +44,6 @@ const WARM: usize = 256;
 /// before their end, and a collector drops many at once.
 const SHALLOW: usize = 8192;
 
-/// How many pages are little, half of them on either side of where a stack begins.
-const SHALLOW_PAGES: usize = 4;
-
 /// The sizes of a stack's parts.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
@@ -207,6 +204,10 @@ mod system {
         is_absent(below.saturating_sub(LOOKED_AT * page).max(first)..below)
             && is_absent(above..(above + LOOKED_AT * page).min(end))
     }
+
+    /// How many pages are little, half of them on either side of where a stack begins.
+    #[cfg(any(target_os = "linux", target_os = "android", test))]
+    const SHALLOW_PAGES: usize = 4;
 
     /// How many pages are looked at on either side.
     #[cfg(any(target_os = "linux", target_os = "android"))]
