@@ -81,11 +81,13 @@ impl Forwarder<'_> {
     pub(super) fn start(&mut self, block: Block, rank: u32) {
         let mut known = core::mem::take(&mut self.scratch.known);
         known.clear();
-        let may_merge = self.graph.block(block).heat != Heat::Cold;
+        let Scratch { flow, merges, .. } = &*self.scratch;
+        let mut preds = self.graph.block(block).preds.iter().map(|pred| flow.rank[pred.block.at()]);
+        let is_supposed = preds.any(|pred| pred >= rank) && merges.excludes_loops;
+        let may_merge = self.graph.block(block).heat != Heat::Cold && !is_supposed;
         let is_head = self.meet(&mut known, block, rank, may_merge);
         if is_head {
             let inner = self.scratch.flow.innermost[rank as usize];
-            let may_merge = may_merge && !self.scratch.merges.excludes_loops;
             self.go_around(&mut known, inner, may_merge);
         }
         for one in known.iter_mut().filter(|one| one.value == Value::Different) {
