@@ -223,13 +223,11 @@ impl Builder<'_> {
         let mut ended = Vec::new();
         if let Some(position) = position {
             let (control, position) = (control.into(), position.into());
-            let (first, second, end) = (first.into(), (first + 1).into(), LATER);
+            let (key, value, end) = (first.into(), (first + 1).into(), LATER);
             if count == 2 {
-                let (index, value) = (first, second);
-                let op = Op::ForEachIndex { function, state, control, position, index, value, to, end };
+                let op = Op::ForEachIndex { function, state, control, position, index: key, value, to, end };
                 ended.push(self.emit_at(*line, op));
             }
-            let (key, value) = (first, second);
             let op = Op::ForEachPair { function, state, control, position, key, value, to, end };
             ended.push(self.emit_at(*line, op));
         }

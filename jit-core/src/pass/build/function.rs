@@ -113,7 +113,7 @@ fn lead_inlined(scratch: &mut FunctionScratch, graph: &mut Graph) {
 /// Where others may look at frames, gives homes for all their bits to registers with arguments, whatever the function reads of them.
 fn keep_arguments_whole(scratch: &mut FunctionScratch, source: &FunctionSource<'_>) {
     let FunctionScratch { code, registers, leaders, .. } = scratch;
-    let of_inlined = (0..leaders.len()).flat_map(|at| code.plan.calls(at)).map(|call| {
+    let of_inlined = code.plan.all_calls().map(|call| {
         let start = code.plan.registers(call).start;
         start..start + code.plan.callee(source, call).source.most_arguments()
     });

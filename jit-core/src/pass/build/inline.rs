@@ -485,6 +485,11 @@ impl InlinePlan {
         !self.is_empty() && self.first_call[place] > 0
     }
 
+    /// All inlined calls.
+    pub(super) fn all_calls(&self) -> impl Iterator<Item = u32> + use<> {
+        1..self.calls.len() as u32
+    }
+
     /// The inlined calls that a place makes.
     #[inline(always)]
     pub(super) fn calls(&self, place: usize) -> impl Iterator<Item = u32> + use<'_> {

@@ -5,9 +5,8 @@
 //! and looked at when all blocks have been visited.
 
 use super::{Forwarder, Known, Scratch};
-use crate::ir::graph::{Graph, Heat};
+use crate::ir::graph::{BlockData, Heat};
 use crate::ir::index::{Block, Node};
-use crate::pass::flow::{FlowGraph, NONE};
 use crate::pass::places::MemoryPlace;
 use crate::vocab::{Op, Sig, Type};
 
@@ -41,8 +40,6 @@ pub(super) struct Merges {
     all: Vec<Merge>,
     /// Those that have a parameter, in the order in which they got it.
     made: Vec<u32>,
-    /// What the ways into their blocks have, one behind the other.
-    inputs: Vec<Node>,
     /// Whether nothing is supposed of loops.
     excludes_loops: bool,
 }
@@ -51,7 +48,6 @@ impl Merges {
     pub(super) fn start(&mut self) {
         self.all.clear();
         self.made.clear();
-        self.inputs.clear();
         self.excludes_loops = false;
     }
 
@@ -82,13 +78,12 @@ impl Forwarder<'_> {
         let mut known = core::mem::take(&mut self.scratch.known);
         known.clear();
         let Scratch { flow, merges, .. } = &*self.scratch;
-        let mut preds = self.graph.block(block).preds.iter().map(|pred| flow.rank[pred.block.at()]);
-        let is_supposed = preds.any(|pred| pred >= rank) && merges.excludes_loops;
-        let may_merge = self.graph.block(block).heat != Heat::Cold && !is_supposed;
-        let is_head = self.meet(&mut known, block, rank, may_merge);
+        let BlockData { preds, heat, .. } = self.graph.block(block);
+        let is_head = preds.iter().any(|pred| flow.goes_around(rank, flow.rank[pred.block.at()]));
+        let may_merge = *heat != Heat::Cold && !(is_head && merges.excludes_loops);
+        self.meet(&mut known, block, rank, may_merge);
         if is_head {
-            let inner = self.scratch.flow.innermost[rank as usize];
-            self.go_around(&mut known, inner, may_merge);
+            self.go_around(&mut known, flow.innermost[rank as usize], may_merge);
         }
         for one in known.iter_mut().filter(|one| one.value == Value::Different) {
             let all = &mut self.scratch.merges.all;
@@ -98,19 +93,18 @@ impl Forwarder<'_> {
         self.scratch.known = known;
     }
 
-    /// Finds of which places all ways into a block know a value, but for those around a loop. Returns whether there are some of those.
-    fn meet(&self, known: &mut Vec<Known>, block: Block, rank: u32, may_merge: bool) -> bool {
+    /// Finds of which places all ways into a block know a value, but for those around a loop.
+    fn meet(&self, known: &mut Vec<Known>, block: Block, rank: u32, may_merge: bool) {
         let Scratch { flow, ends, kept, .. } = &*self.scratch;
-        let (mut is_first, mut is_head) = (true, false);
+        let mut is_first = true;
         for pred in &self.graph.block(block).preds {
             let pred = flow.rank[pred.block.at()];
             if pred >= rank {
                 if flow.goes_around(rank, pred) {
-                    is_head = true;
                     continue;
                 }
                 known.clear();
-                return false;
+                return;
             }
             let at_end = at_end(ends, kept, pred);
             if core::mem::take(&mut is_first) {
@@ -126,7 +120,6 @@ impl Forwarder<'_> {
                 None => false,
             });
         }
-        is_head
     }
 
     /// Keeps what the iterations of a loop do not change, and what each leaves to the next one: what they write at this very place.
@@ -195,76 +188,60 @@ impl Forwarder<'_> {
         self.scratch.merges.node_of(value) == Some(node)
     }
 
-    /// Gives their operands to the parameters. Returns false if an iteration of a loop leaves no known value where that was supposed:
-    /// then nothing holds that was found, and nothing is supposed of loops any more.
+    /// Gives the parameters their operands, and the blocks their parameters. Returns false if an iteration of a loop leaves no known value
+    /// where that was supposed: then nothing holds that was found, and nothing is supposed of loops any more.
     pub(super) fn merge(&mut self) -> bool {
+        let mut inputs = Vec::new();
         let mut at = 0;
         while let Some(&number) = self.scratch.merges.made.get(at) {
             at += 1;
             let Merge { block, place, ty, param } = self.scratch.merges.all[number as usize];
+            let origin = self.graph.node(param).origin;
+            inputs.clear();
             for way in 0..self.graph.block(block).preds.len() {
                 let Scratch { flow, ends, kept, .. } = &*self.scratch;
-                let rank = rank_of_pred(flow, self.graph, block, way);
-                match rank.and_then(|rank| latest(at_end(ends, kept, rank), place, ty)) {
-                    Some(value) => {
-                        let origin = self.graph.node(param).origin;
-                        let input = self.node_of(value, origin);
-                        self.scratch.merges.inputs.push(input);
-                    }
-                    None => {
-                        self.drop_params();
-                        return false;
-                    }
-                }
+                let rank = flow.rank[self.graph.block(block).preds[way].block.at()];
+                let Some(value) = latest(at_end(ends, kept, rank), place, ty) else {
+                    self.drop_params();
+                    return false;
+                };
+                inputs.push(self.node_of(value, origin));
             }
+            self.graph.set_inputs(param, &inputs);
         }
-        let mut start = 0;
         for at in 0..self.scratch.merges.made.len() {
-            let number = self.scratch.merges.made[at];
-            let Merge { block, ty, param, .. } = self.scratch.merges.all[number as usize];
-            let end = start + self.graph.block(block).preds.len();
-            let inputs: Vec<Node> =
-                self.scratch.merges.inputs[start..end].iter().map(|input| self.current(*input)).collect();
-            start = end;
-            match self.same_param(block, ty, &inputs) {
+            let Merge { block, param, .. } = self.scratch.merges.all[self.scratch.merges.made[at] as usize];
+            match self.same_param(block, param) {
                 Some(same) => {
                     self.scratch.replaced[param.at()] = same;
-                    self.drop_param(param, ty);
+                    self.drop_param(param);
                 }
-                None => {
-                    self.graph.set_inputs(param, &inputs);
-                    self.graph.blocks[block.at()].params.push(param);
-                }
+                None => self.graph.blocks[block.at()].params.push(param),
             }
         }
         true
     }
 
-    /// The parameter that a block has of these values already, if there is one.
-    fn same_param(&self, block: Block, ty: Type, inputs: &[Node]) -> Option<Node> {
-        let is_same = |param: &&Node| {
-            let has = self.graph.inputs(**param).iter().map(|input| self.current(*input));
-            self.graph.node(**param).ty() == ty && has.eq(inputs.iter().copied())
-        };
-        self.graph.block(block).params.iter().find(is_same).copied()
+    /// The parameter that a block has with the values of another one, if there is one.
+    fn same_param(&self, block: Block, param: Node) -> Option<Node> {
+        let values = |param: Node| self.graph.inputs(param).iter().map(|input| self.current(*input));
+        let ty = |param: Node| self.graph.node(param).ty();
+        let mut params = self.graph.block(block).params.iter().copied();
+        params.find(|other| ty(*other) == ty(param) && values(*other).eq(values(param)))
     }
 
     /// Makes a parameter that no block has a node that nobody uses.
-    fn drop_param(&mut self, param: Node, ty: Type) {
+    fn drop_param(&mut self, param: Node) {
+        let sig = self.graph.node(param).sig;
         self.graph.nodes[param.at()].block = Block::NONE;
-        self.graph.redefine(param, Op::CONST, Sig { from: Type::Void, ty }, &[], 0);
+        self.graph.redefine(param, Op::CONST, sig, &[], 0);
     }
 
     fn drop_params(&mut self) {
         for number in core::mem::take(&mut self.scratch.merges.made) {
-            let Merge { param, ty, .. } = self.scratch.merges.all[number as usize];
-            self.drop_param(param, ty);
+            self.drop_param(self.scratch.merges.all[number as usize].param);
         }
         self.scratch.merges.start();
         self.scratch.merges.excludes_loops = true;
     }
-}
-
-fn rank_of_pred(flow: &FlowGraph, graph: &Graph, block: Block, way: usize) -> Option<u32> {
-    Some(flow.rank[graph.block(block).preds[way].block.at()]).filter(|rank| *rank != NONE)
 }

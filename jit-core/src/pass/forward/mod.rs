@@ -59,7 +59,7 @@ impl Scratch {
 }
 
 /// A known value in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     place: MemoryPlace,
     ty: Type,
@@ -89,9 +89,10 @@ pub fn forward(scratch: &mut Scratch, graph: &mut Graph) -> bool {
     forwarder.hoist();
     forwarder.scratch.merges.start();
     forwarder.walk();
-    while !forwarder.merge() {
+    if !forwarder.merge() {
         forwarder.start_again();
         forwarder.walk();
+        assert!(forwarder.merge(), "without loops, what is merged is known on all ways");
     }
     forwarder.finish();
     forwarder.changed
@@ -400,7 +401,7 @@ impl Forwarder<'_> {
         node
     }
 
-    /// Forgets what was found.
+    /// Forgets what was found, for another walk.
     fn start_again(&mut self) {
         self.scratch.replaced.fill(Node::NONE);
         self.scratch.is_dead.fill(false);
