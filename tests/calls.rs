@@ -7,7 +7,7 @@
 
 use azulejo::__private::core::fuzzing::Random;
 use azulejo::__private::core::ir::assignment::Assignment;
-use azulejo::__private::core::ir::graph::{CallData, CallTarget, Effect, Graph};
+use azulejo::__private::core::ir::graph::{CallData, CallMemory, CallTarget, Effect, Graph};
 use azulejo::__private::core::ir::index::Node;
 use azulejo::__private::core::ir::ranges::Ranges;
 use azulejo::__private::core::ir::schedule::Schedule;
@@ -149,7 +149,12 @@ fn function(callee: &Callee, random: &mut Random, frame: &mut [u64; 32]) -> (Gra
         expected.push(bits);
     }
     let target = if is_indirect { CallTarget::Indirect } else { CallTarget::Direct(callee.address as u64) };
-    graph.calls.push(CallData { target, signature: callee.signature, effect: Effect::Memory });
+    graph.calls.push(CallData {
+        target,
+        signature: callee.signature,
+        effect: Effect::Memory,
+        memory: CallMemory::ANY,
+    });
     let ret = callee.signature.ret;
     let result = graph.push(block, Op::CALL, Sig { from: Type::Void, ty: ret }, &inputs, 0, 0);
     let words: Vec<Node> = values.iter().filter(|value| value.1 == Type::I64).map(|value| value.0).collect();

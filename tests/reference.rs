@@ -26,6 +26,11 @@ fn double(value: i64) -> i64 {
 
 fn nothing(_: i64) {}
 
+/// Makes memory, which nobody reads.
+fn fresh() -> *mut u8 {
+    core::ptr::null_mut()
+}
+
 /// The bits of a value in a slot.
 trait Bits {
     fn bits(self) -> u64;

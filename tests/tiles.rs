@@ -8,7 +8,7 @@ use azulejo::__private::core::check::{self, Violation, execute};
 use azulejo::__private::core::fuzzing::{self, AT_EDGE, Options, Random};
 use azulejo::__private::core::grammar::pattern::{self, Concrete};
 use azulejo::__private::core::grammar::{Grammar, Predicate, Symbol, TileSet, build, explain, text};
-use azulejo::__private::core::ir::graph::{Access, CallData, CallTarget, Effect, Graph};
+use azulejo::__private::core::ir::graph::{Access, CallData, CallMemory, CallTarget, Effect, Graph};
 use azulejo::__private::core::ir::index::{Block, List, Node};
 use azulejo::__private::core::ir::schedule::Schedule;
 use azulejo::__private::core::ir::state::{FrameState, StateRegister};
@@ -229,7 +229,12 @@ impl<'a> Example<'a> {
         if info.is_call() {
             let target = if inputs.is_empty() { CallTarget::Direct(0x1000) } else { CallTarget::Indirect };
             let signature = Signature { convention: Convention::SysV64, args: &[], ret: sig.ty };
-            self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
+            self.graph.calls.push(CallData {
+                target,
+                signature,
+                effect: Effect::Memory,
+                memory: CallMemory::ANY,
+            });
             let imm = self.graph.calls.len() as u64 - 1;
             if info.props.contains(Props::ENDS) {
                 return self.graph.end(self.block, op, Type::Void, &inputs, imm, &[], 0);
@@ -239,7 +244,12 @@ impl<'a> Example<'a> {
         if info.props.contains(Props::SECOND) {
             let signature = Signature { convention: Convention::SysV64, args: &[], ret: Type::I64 };
             let target = CallTarget::Direct(0x1000);
-            self.graph.calls.push(CallData { target, signature, effect: Effect::Memory });
+            self.graph.calls.push(CallData {
+                target,
+                signature,
+                effect: Effect::Memory,
+                memory: CallMemory::ANY,
+            });
             let call = self.graph.calls.len() as u64 - 1;
             inputs = vec![self.graph.push(self.block, Op::TRY_CALL, WORD, &[], call, 0)];
         }

@@ -5,7 +5,7 @@
 //! Any number may serve as an address: the graph is meant for [`crate::check::evaluate`].
 
 use crate::check::dominance::Dominance;
-use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
+use crate::ir::graph::{Access, CallData, CallMemory, CallTarget, Effect, Graph, Heat};
 use crate::ir::index::{Block, List, Node};
 use crate::ir::regions::MemoryRegion;
 use crate::ir::state::{FrameState, StateRegister};
@@ -366,7 +366,8 @@ impl GraphMaker<'_> {
         let effect = [Effect::Pure, Effect::Leaf, Effect::Memory, Effect::Observes][self.random.below(4)];
         let signature =
             Signature { convention: Convention::SysV64, args: &[Type::I64, Type::I32], ret: Type::I64 };
-        self.graph.calls.push(CallData { target: CallTarget::Direct(0x1000), signature, effect });
+        let (target, memory) = (CallTarget::Direct(0x1000), CallMemory::ANY);
+        self.graph.calls.push(CallData { target, signature, effect, memory });
         let (a, b) = (self.value(Type::I64), self.value(Type::I32));
         let imm = self.graph.calls.len() as u64 - 1;
         let may_fail = self.random.one_in(3);

@@ -531,6 +531,25 @@ pub fn stack_pointer() -> i64 {
     (&raw const here).addr() as i64
 }
 
+/// In debug builds, looks whether a place has the value that a template says it [holds](crate::vocab::Op::HOLDS). The interpreter calls it.
+///
+/// # Safety
+///
+/// As for reading the place.
+///
+/// # Panics
+///
+/// In debug builds, if the place has another value.
+#[inline(always)]
+pub unsafe fn debug_holds<T: Num>(address: i64, value: impl FnOnce() -> T) {
+    if cfg!(debug_assertions) {
+        // SAFETY: the caller guarantees it.
+        let found = unsafe { core::ptr::with_exposed_provenance::<T>(address as usize).read_unaligned() };
+        let (found, stated) = (found.to_bits(), value().to_bits());
+        assert!(found == stated, "a place holds {found:#x} where a template says that it holds {stated:#x}");
+    }
+}
+
 /// Computes a user's operator. The interpreter calls it.
 ///
 /// # Panics

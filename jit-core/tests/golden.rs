@@ -88,6 +88,14 @@ fn forward() {
 }
 
 #[test]
+fn sink() {
+    let mut scratch = pass::sink::Scratch::default();
+    golden_pass("sink", |graph| {
+        pass::sink::sink(&mut scratch, graph, &[], &mut Vec::new());
+    });
+}
+
+#[test]
 fn offsets() {
     let mut scratch = pass::offsets::Scratch::default();
     golden_pass("offsets", |graph| {

@@ -29,8 +29,8 @@ sign, and a constant takes the type of the other. *Unsafe* stands where the row 
 
 In the examples `$a` is 7, `$b` is -2, `$u` is the greatest `u64`, `$x` is 2.5, `$p` is the address of four numbers of type \
 `i64`, 10, 20, 30 and 40, `$k` is a constant of the bytecode, 5, `$run` is two VM registers with 3 and 4, `$f` is the number of \
-a function of bytecode that adds its two arguments, and `$to` is a label where 99 is returned. `double` and `nothing` are Rust \
-functions.";
+a function of bytecode that adds its two arguments, and `$to` is a label where 99 is returned. `double`, `nothing` and `fresh` are \
+Rust functions.";
 
 /// Writes the files.
 pub(crate) fn write(root: &Path) -> Result<(), String> {

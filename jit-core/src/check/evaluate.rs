@@ -191,6 +191,13 @@ impl Evaluation<'_, '_> {
             } else if props.contains(Props::WRITES) {
                 self.machine.memory.write(operands[0], data.sig.from.bytes(), operands[1]);
                 0
+            } else if data.op == Op::HOLDS {
+                let found = self.machine.memory.read(operands[0], data.sig.from.bytes());
+                if found != operands[1] {
+                    let problem = format!("a place holds {found:#x}, not {:#x}", operands[1]);
+                    return Err(Violation { place: node.to_string(), problem });
+                }
+                0
             } else {
                 self.compute(node, &operands)?
             }

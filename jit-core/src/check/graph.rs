@@ -222,7 +222,9 @@ impl Judge<'_> {
     fn types(&mut self, node: Node) {
         let data = *self.graph.node(node);
         let info = self.graph.vocab.info(data.op);
-        if !info.allows(data.sig) || !info.props.intersects(Props::GRAPH | Props::STENCIL | Props::KINDS) {
+        if !info.allows(data.sig)
+            || !info.props.intersects(Props::GRAPH | Props::STENCIL | Props::KINDS | Props::CLAIM)
+        {
             self.wrong(node, format!("{:?} on {} and {} means nothing", data.op, data.sig.from, data.sig.ty));
             return;
         }

@@ -159,6 +159,21 @@ pub enum CallTarget {
     Indirect,
 }
 
+/// What is known of the memory that a call changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallMemory {
+    /// Where it writes. Only a [leaf](Effect::Leaf) may leave out any place.
+    pub changes: MemoryRegions,
+    /// Whether the result is the address of memory that the callee has made, and that nobody else knows. Nobody notices if the call is not
+    /// made, and if it is made later. Only for a [leaf](Effect::Leaf).
+    pub makes: bool,
+}
+
+impl CallMemory {
+    /// Nothing is known.
+    pub const ANY: CallMemory = CallMemory { changes: MemoryRegions::ALL, makes: false };
+}
+
 /// The description of a call, which a call node's `imm` refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallData {
@@ -168,6 +183,8 @@ pub struct CallData {
     pub signature: Signature,
     /// The effects.
     pub effect: Effect,
+    /// What it changes.
+    pub memory: CallMemory,
 }
 
 /// A function as a graph.
@@ -438,10 +455,16 @@ impl Graph {
 
     /// Where a node may write.
     pub fn written(&self, node: Node) -> MemoryRegions {
-        match self.writes(node) {
-            true => self.region(node).places(),
-            false => MemoryRegions::NONE,
+        match (self.writes(node), self.call(node)) {
+            (true, Some(call)) => call.memory.changes,
+            (true, None) => self.region(node).places(),
+            (false, _) => MemoryRegions::NONE,
         }
+    }
+
+    /// Whether a node is a call that makes memory.
+    pub fn makes(&self, node: Node) -> bool {
+        self.call(node).is_some_and(|call| call.memory.makes)
     }
 
     /// Whether a node may fault.
@@ -477,7 +500,8 @@ impl Graph {
     pub fn is_removable(&self, node: Node) -> bool {
         let data = self.node(node);
         if self.vocab.info(data.op).is_call() {
-            return self.calls[data.imm as usize].effect == Effect::Pure;
+            let CallData { effect, memory, .. } = &self.calls[data.imm as usize];
+            return *effect == Effect::Pure || memory.makes;
         }
         let props = self.vocab.info(data.op).props;
         !props.intersects(Props::WRITES | Props::ENDS) && !self.may_fault(node)

@@ -71,6 +71,16 @@ impl MemoryRegions {
     /// All places that may change, also those in no region.
     pub const ALL: MemoryRegions = MemoryRegions((1 << MemoryRegion::UNCHANGING.0) - 1);
 
+    /// The set with these bits: one for each region's number, and the lowest for places in no region.
+    pub const fn of_bits(bits: u32) -> MemoryRegions {
+        MemoryRegions(bits & MemoryRegions::ALL.0)
+    }
+
+    /// Its bits.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
     /// Whether there is no place in the set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0

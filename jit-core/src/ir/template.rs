@@ -4,7 +4,7 @@
 //! refer to values by number. Conditionals are already blocks: `Block` starts one, and a step that leaves the block ends every
 //! block but the last. After the last step, control falls through to the next bytecode unless that step leaves the template.
 
-use super::graph::Effect;
+use super::graph::{CallMemory, Effect};
 use super::kinds::{self, ValueKind};
 use super::list::{OperandList, Refs, TypeList};
 use super::regions;
@@ -78,6 +78,8 @@ pub struct NativeCall {
     pub args: &'static [Ref],
     /// The convention and types.
     pub signature: Signature,
+    /// What it changes.
+    pub memory: CallMemory,
 }
 
 /// The expected value of a condition.

@@ -6,9 +6,10 @@
 
 use super::limits::{Limits, Steps};
 use super::observe::{Allocated, Observer, is_judged, judge};
+use super::sink::Sunk;
 use super::{
     Target, allocate, build, chaos, counters, dead, forward, hand_on, kinds, late_frame, live, number,
-    offsets, peel, pinned, place, placeholders, represent, rewrite, tile, unwrap,
+    offsets, peel, pinned, place, placeholders, represent, rewrite, sink, tile, unwrap,
 };
 use crate::check;
 use crate::error::Error;
@@ -49,6 +50,7 @@ pub struct Compilation {
     offsets: Box<offsets::Scratch>,
     peel: Box<peel::Scratch>,
     forward: forward::Scratch,
+    sink: Box<sink::Scratch>,
     dead: dead::Scratch,
     place: place::Scratch,
     tile: tile::Scratch,
@@ -87,6 +89,7 @@ impl Default for Compilation {
             offsets: Box::default(),
             peel: Box::default(),
             forward: forward::Scratch::default(),
+            sink: Box::default(),
             dead: dead::Scratch::default(),
             place: place::Scratch::default(),
             tile: tile::Scratch::default(),
@@ -124,6 +127,7 @@ impl Compilation {
             kinds,
             represent,
             rewrite,
+            sink,
             counters,
             offsets,
             peel,
@@ -137,6 +141,7 @@ impl Compilation {
             &mut kinds.steps,
             &mut represent.steps,
             &mut rewrite.steps,
+            &mut sink.steps,
             &mut counters.steps,
             &mut offsets.steps,
             &mut peel.steps,
@@ -154,7 +159,23 @@ impl Compilation {
         target: &Target<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
+        self.build.made().needed.clear();
+        while self.bytecode_without(source, target, observer)? == Sunk::BuildAgain {}
+        self.select(FrameOf::Function, target, observer)
+    }
+
+    /// Compiles bytecode up to the selection, without the memory that is taken not to be needed so far. If some is, more is known of that.
+    fn bytecode_without(
+        &mut self,
+        source: &build::FunctionSource<'_>,
+        target: &Target<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Sunk, Error> {
         build::build(&mut self.build, source, &mut self.graph);
+        let build::MadeMemory { needed, without } = self.build.made();
+        if sink::find_needed(&mut self.sink, &self.graph, without, needed) {
+            return Ok(Sunk::BuildAgain);
+        }
         if self.graph.nodes.len() >= LONG {
             self.build.release();
         }
@@ -181,8 +202,7 @@ impl Compilation {
         }
         self.judge_graph("represent", target, observer)?;
         self.lower_kinds(target, observer)?;
-        self.optimize(target, observer)?;
-        self.select(FrameOf::Function, target, observer)
+        self.optimize(target, observer)
     }
 
     /// Replaces the operators on kinds of values.
@@ -215,6 +235,7 @@ impl Compilation {
         target: &Target<'_>,
         observer: &mut dyn Observer,
     ) -> Result<build::StencilFacts, Error> {
+        *self.build.made() = build::MadeMemory::default();
         let facts = build::stencil(&mut self.build, request, &mut self.graph, values);
         let mut facts = facts.ok_or(Error::Internal("stencil"))?;
         self.judge_graph("stencil", target, observer)?;
@@ -250,6 +271,7 @@ impl Compilation {
         target: &Target<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
+        *self.build.made() = build::MadeMemory::default();
         let built = build::interpreted(&mut self.build, request, &mut self.graph);
         built.ok_or(Error::Internal("interpreted"))?;
         self.judge_graph("interpreted", target, observer)?;
@@ -264,16 +286,21 @@ impl Compilation {
 
     /// Compiles [`Compilation::graph`]; stops short of emission.
     pub fn graph(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+        *self.build.made() = build::MadeMemory::default();
         self.lower_kinds(target, observer)?;
         self.optimize(target, observer)?;
         self.select(FrameOf::Function, target, observer)
     }
 
     /// Optimizes the graph.
-    fn optimize(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+    fn optimize(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<Sunk, Error> {
         self.is_long = self.graph.nodes.len() >= LONG;
         let has_more = rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
         self.judge_graph("rewrite", target, observer)?;
+        let sunk = self.leave_out_memory(target, observer)?;
+        if sunk == Sunk::BuildAgain {
+            return Ok(sunk);
+        }
         let has_counters = counters::counters(&mut self.counters, &mut self.graph);
         if has_counters {
             self.judge_graph("counters", target, observer)?;
@@ -300,6 +327,7 @@ impl Compilation {
             self.offsets.release();
             self.peel.release();
             self.forward.release();
+            self.sink.release();
         }
         if self.had_kinds {
             kinds::load_floats(&mut self.graph);
@@ -307,7 +335,29 @@ impl Compilation {
         unwrap::unwrap(&mut self.graph);
         dead::dead(&mut self.dead, &mut self.graph);
         observer.renumbered(self.dead.numbers());
-        self.judge_graph("dead", target, observer)
+        self.judge_graph("dead", target, observer)?;
+        Ok(sunk)
+    }
+
+    /// Leaves out the memory that the function makes and does not need.
+    fn leave_out_memory(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<Sunk, Error> {
+        if !sink::has_any(&self.graph) {
+            return Ok(Sunk::Nothing);
+        }
+        // It is to be known what is loaded from such memory.
+        if forward::forward(&mut self.forward, &mut self.graph) {
+            self.judge_graph("forward", target, observer)?;
+            rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
+            self.judge_graph("rewrite", target, observer)?;
+        }
+        let build::MadeMemory { needed, without } = self.build.made();
+        let sunk = sink::sink(&mut self.sink, &mut self.graph, without, needed);
+        if sunk == Sunk::Some {
+            self.judge_graph("sink", target, observer)?;
+            rewrite::rewrite(&mut self.rewrite, &mut self.graph, target.rules);
+            self.judge_graph("rewrite", target, observer)?;
+        }
+        Ok(sunk)
     }
 
     /// Selects instructions and assigns registers.

@@ -16,10 +16,11 @@ impl Default for Limits {
 
 impl Limits {
     /// The passes that take steps, in their order.
-    pub const PASSES: [&'static str; 10] = [
+    pub const PASSES: [&'static str; 11] = [
         "kinds",
         "represent",
         "rewrite",
+        "sink",
         "counters",
         "offsets",
         "peel",

@@ -8,6 +8,7 @@
 //! | [`lower`](kinds::lower) | formulas in place of operators on kinds | `check::kinds` |
 //! | `hand_on` | a float that a stencil hands on as one (with `represent` behind it) | `check::graph` |
 //! | [`rewrite`] | a smaller graph, by rules, folding and value numbering | `check::graph` |
+//! | [`sink`] | a graph without the memory that nobody needs (behind `forward` and `rewrite`, if there is any) | `check::graph` |
 //! | [`counters`] | loops with integer counters beside floats that are converted | `check::graph` |
 //! | [`offsets`] | sums in place of conversions of floats beside others | `check::graph` |
 //! | [`peel`] | loops whose first iteration runs in front of them | `check::graph` |
@@ -49,6 +50,7 @@ mod placeholders;
 mod places;
 pub mod represent;
 pub mod rewrite;
+pub mod sink;
 pub mod tile;
 pub mod unwrap;
 mod whole;

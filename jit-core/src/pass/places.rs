@@ -4,7 +4,7 @@
 //! was accessed before. Needs: equal addresses are one node (`number`, `rewrite`). Cost: linear.
 
 use super::flow::{FlowGraph, NONE};
-use crate::ir::graph::Graph;
+use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{Block, Node};
 use crate::ir::regions::{MemoryRegion, MemoryRegions};
 use crate::vocab::{Op, Type};
@@ -23,12 +23,24 @@ pub(super) struct Base {
     unboxed: Option<u64>,
 }
 
+/// Who may know the memory of a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Knows {
+    /// Anybody.
+    All,
+    /// The base is the address of memory that a call has made: it is that of no other.
+    WhoHasBase,
+    /// And nobody but the function's own accesses, and who goes on where it is left, has the address.
+    Accesses,
+}
+
 /// A place in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct MemoryPlace {
     pub(super) base: Base,
     pub(super) offset: i64,
     pub(super) bytes: u32,
+    pub(super) knows: Knows,
     region: MemoryRegion,
 }
 
@@ -42,24 +54,42 @@ impl MemoryPlace {
         current: impl Fn(Node) -> Node,
     ) -> MemoryPlace {
         let (mut node, mut offset) = (current(address), 0);
-        while let Some((next, more)) = without_offset(graph, node)
-            && let Some(sum) = i64::checked_add(offset, more)
-        {
-            (node, offset) = (current(next), sum);
-        }
-        // Two loads of one value may be unboxed each: it is the same place.
-        let unboxed = (graph.node(node).op == Op::UNBOX).then(|| graph.node(node).imm);
-        if unboxed.is_some() {
-            node = current(graph.inputs(node)[0]);
-        }
+        let unboxed = loop {
+            if let Some((next, more)) = without_offset(graph, node)
+                && let Some(sum) = i64::checked_add(offset, more)
+            {
+                (node, offset) = (current(next), sum);
+                continue;
+            }
+            // Two loads of one value may be unboxed each: it is the same place.
+            let NodeData { op: Op::UNBOX, imm: kind, .. } = *graph.node(node) else { break None };
+            let word = current(graph.inputs(node)[0]);
+            let NodeData { op, imm, .. } = *graph.node(word);
+            if (op, imm) != (Op::BOX, kind) {
+                node = word;
+                break Some(kind);
+            }
+            node = current(graph.inputs(word)[0]);
+        };
         let base = Base { node, unboxed };
-        MemoryPlace { base, offset, bytes: ty.bytes(), region }
+        let knows = if graph.makes(node) { Knows::WhoHasBase } else { Knows::All };
+        MemoryPlace { base, offset, bytes: ty.bytes(), knows, region }
     }
 
     /// The place that a load reads.
     pub(super) fn of_load(graph: &Graph, load: Node, current: impl Fn(Node) -> Node) -> MemoryPlace {
         let (address, ty) = (graph.inputs(load)[0], graph.node(load).ty());
         MemoryPlace::of(graph, address, ty, graph.region(load), current)
+    }
+
+    /// Whether others may write there who write to these regions.
+    pub(super) fn may_be_in(self, regions: MemoryRegions) -> bool {
+        self.knows != Knows::Accesses && self.region.places().meets(regions)
+    }
+
+    /// Whether what is there stays whatever is called.
+    pub(super) fn stays_in_calls(self) -> bool {
+        self.knows == Knows::Accesses || self.never_changes()
     }
 
     /// Whether nobody writes there.
@@ -70,7 +100,12 @@ impl MemoryPlace {
     /// Whether the two are known to be disjoint.
     pub(super) fn is_apart(self, other: MemoryPlace) -> bool {
         let distance = self.distance(other);
-        self.region.is_apart(other.region)
+        let are_others = match (self.knows, other.knows) {
+            (Knows::All, Knows::All | Knows::WhoHasBase) | (Knows::WhoHasBase, Knows::All) => false,
+            _ => self.base.node != other.base.node,
+        };
+        are_others
+            || self.region.is_apart(other.region)
             || self.base == other.base
                 && (distance >= i64::from(self.bytes) || distance <= -i64::from(other.bytes))
     }
@@ -87,18 +122,108 @@ impl MemoryPlace {
     }
 }
 
-/// An address that is another one and a constant. Before anything is rewritten, that may be widened.
+/// An address that is another one and a constant.
 fn without_offset(graph: &Graph, address: Node) -> Option<(Node, i64)> {
     match (graph.node(address).op, graph.inputs(address)) {
         (Op::ADDR, inputs) => Some((inputs[0], graph.node(address).imm as i64)),
+        (Op::IDX, &[base, index]) => {
+            let index = constant(graph, index, MAX_OPERATORS)? as i64;
+            Some((base, index.checked_mul(graph.node(address).imm as i64)?))
+        }
         (Op::ADD, &[base, offset]) if graph.node(address).ty() == Type::I64 => {
-            let is_widened = graph.node(offset).op == Op::UCAST;
-            let constant = if is_widened { graph.inputs(offset)[0] } else { offset };
-            let is_plain = |bits: &u64| !is_widened || *bits <= i32::MAX as u64;
-            graph.as_const(constant).filter(is_plain).map(|bits| (base, bits as i64))
+            constant(graph, offset, MAX_OPERATORS).map(|bits| (base, bits as i64))
         }
         _ => None,
     }
+}
+
+/// In so many steps a constant is computed.
+const MAX_OPERATORS: u32 = 3;
+
+/// The bits of a constant, or of what is computed from constants: nothing may have been rewritten yet.
+fn constant(graph: &Graph, node: Node, steps: u32) -> Option<u64> {
+    if let Some(bits) = graph.as_const(node) {
+        return Some(bits);
+    }
+    let (NodeData { op, sig, .. }, inputs) = (*graph.node(node), graph.inputs(node));
+    if steps == 0 || !matches!(op, Op::UCAST | Op::ADD | Op::SHR) {
+        return None;
+    }
+    let mut operands = [0; 2];
+    for (operand, input) in core::iter::zip(operands.get_mut(..inputs.len())?, inputs) {
+        *operand = constant(graph, *input, steps - 1)?;
+    }
+    graph.vocab.evaluate(op, sig, &operands[..inputs.len()])?.ok()
+}
+
+/// Memory that was made, and of which nobody gets the address who may write there.
+#[derive(Debug, Default)]
+pub(super) struct PrivateMemory {
+    /// The calls that have made it.
+    calls: Vec<Node>,
+}
+
+impl PrivateMemory {
+    /// Finds the memory.
+    pub(super) fn find(&mut self, graph: &Graph) {
+        self.calls.clear();
+        let bodies = graph.blocks.iter().flat_map(|block| &block.body);
+        self.calls.extend(bodies.filter(|node| graph.makes(**node)));
+        if self.calls.is_empty() {
+            return;
+        }
+        for block in &graph.blocks {
+            for &node in
+                block.params.iter().chain(&block.body).chain([&block.end]).filter(|node| node.is_some())
+            {
+                let first = match graph.node(node).op {
+                    Op::LOAD | Op::HOLDS | Op::STORE => 1,
+                    op if graph.has_state(op) => continue,
+                    _ => 0,
+                };
+                self.give(graph, &graph.inputs(node)[first..]);
+            }
+        }
+        for at in 0..graph.nodes.len() {
+            let (node, data) = (Node::from(at), &graph.nodes[at]);
+            // A flag and the upper bits of a box are no addresses.
+            let is_harmless = data.block.is_some() || data.ty() == Type::Flag || data.op == Op::SHR;
+            if !is_harmless && made_in(graph, node).is_none() {
+                self.give(graph, graph.inputs(node));
+            }
+        }
+    }
+
+    /// Somebody gets these values.
+    fn give(&mut self, graph: &Graph, values: &[Node]) {
+        for value in values {
+            if let Some(call) = made_in(graph, *value) {
+                self.calls.retain(|other| *other != call);
+            }
+        }
+    }
+
+    /// A place, with what is known of who knows its memory.
+    pub(super) fn known(&self, place: MemoryPlace) -> MemoryPlace {
+        let is_private = place.knows == Knows::WhoHasBase && self.calls.contains(&place.base.node);
+        MemoryPlace { knows: if is_private { Knows::Accesses } else { place.knows }, ..place }
+    }
+}
+
+/// The call that makes the memory which a value is an address in, or a box of that: a constant away from it.
+pub(super) fn made_in(graph: &Graph, mut node: Node) -> Option<Node> {
+    /// Addresses that are further away are not looked for.
+    const MAX_STEPS: usize = 8;
+    for _ in 0..MAX_STEPS {
+        if graph.node(node).block.is_some() {
+            return graph.makes(node).then_some(node);
+        }
+        node = match graph.node(node).op {
+            Op::BOX | Op::UNBOX => graph.inputs(node)[0],
+            _ => without_offset(graph, node)?.0,
+        };
+    }
+    None
 }
 
 /// What the loops of a graph write.
@@ -106,6 +231,8 @@ fn without_offset(graph: &Graph, address: Node) -> Option<(Node, i64)> {
 pub(super) struct WrittenPlaces {
     /// By loop: where anything in it writes.
     regions: Vec<MemoryRegions>,
+    /// By loop: where calls in it write, and others that are no stores.
+    called: Vec<MemoryRegions>,
     /// The stores in loops that name a region, each with the number of its innermost loop. If there are more than [`MAX_STORES`], these
     /// are not all.
     stores: Vec<(u32, MemoryPlace, Node)>,
@@ -116,6 +243,8 @@ impl WrittenPlaces {
     pub(super) fn find(&mut self, graph: &Graph, flow: &FlowGraph) {
         self.regions.clear();
         self.regions.resize(flow.loops.len(), MemoryRegions::NONE);
+        self.called.clear();
+        self.called.resize(flow.loops.len(), MemoryRegions::NONE);
         self.stores.clear();
         for (block, &inner) in core::iter::zip(&flow.order, &flow.innermost) {
             if inner != NONE {
@@ -126,7 +255,9 @@ impl WrittenPlaces {
         for inner in 0..flow.loops.len() {
             let parent = flow.loops[inner].parent;
             if parent != NONE {
-                self.regions[parent as usize] = self.regions[parent as usize].or(self.regions[inner]);
+                for of in [&mut self.regions, &mut self.called] {
+                    of[parent as usize] = of[parent as usize].or(of[inner]);
+                }
             }
         }
     }
@@ -140,6 +271,10 @@ impl WrittenPlaces {
             }
             written = written.or(graph.written(node));
             let region = graph.region(node);
+            if graph.node(node).op != Op::STORE {
+                let called = &mut self.called[inner as usize];
+                *called = called.or(graph.written(node));
+            }
             if region != MemoryRegion::ANY
                 && graph.node(node).op == Op::STORE
                 && self.stores.len() <= MAX_STORES
@@ -157,13 +292,19 @@ impl WrittenPlaces {
         self.regions[inner as usize]
     }
 
+    /// Whether a call in a loop may write a place.
+    pub(super) fn is_called(&self, this: u32, place: MemoryPlace) -> bool {
+        place.may_be_in(self.called[this as usize])
+    }
+
     /// Whether a loop may write a place that was accessed before the loop. What is written to a region is among the stores, and an address
     /// that was used before the loop is the same one in the loop.
     pub(super) fn may_write(&self, flow: &FlowGraph, this: u32, place: MemoryPlace) -> bool {
-        place.region.places().meets(self.of(this))
-            && self
-                .places_in(flow, this)
-                .is_none_or(|mut stores| stores.any(|(store, _)| !store.is_apart(place)))
+        self.is_called(this, place)
+            || place.region.places().meets(self.of(this))
+                && self
+                    .places_in(flow, this)
+                    .is_none_or(|mut stores| stores.any(|(store, _)| !store.is_apart(place)))
     }
 
     /// The stores in a loop; `None` if it may write what is not among them.

@@ -4,12 +4,11 @@
 //! skips becomes a dead node or an unreachable block. The edges into a block may be left out; they are then in the order of
 //! the blocks. Argument types of calls are leaked, so this is for tests and tools only.
 
-use crate::ir::graph::{Access, BlockData, CallData, CallTarget, Effect, Graph, Heat, NodeData, Pred};
+use crate::ir::graph::{Access, BlockData, Graph, Heat, NodeData, Pred};
 use crate::ir::index::{Block, InstId, List, Loop, Node, Vreg};
 use crate::ir::regions::MemoryRegion;
 use crate::ir::schedule::LoopData;
 use crate::ir::state::{FrameState, Saved, SavedValue, StateRegister, TileState};
-use crate::ir::template::{Convention, Signature};
 use crate::ir::tiles::{Constraint, Edge, FaultSite, Inst, Operand, Role, TileBlock, TileId, TileList};
 use crate::target::{Reg, RegSet};
 use crate::vocab::op::{Key, Yields};
@@ -33,7 +32,7 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-type Parsed<T> = Result<T, String>;
+pub(super) type Parsed<T> = Result<T, String>;
 
 /// Reads a graph.
 pub fn graph(vocab: Vocabulary, text: &str) -> Result<Graph, ParseError> {
@@ -120,7 +119,7 @@ fn ty(word: &str) -> Parsed<Type> {
 }
 
 /// The bits of a constant as `print` writes them.
-fn constant(ty: Type, word: &str) -> Parsed<u64> {
+pub(super) fn constant(ty: Type, word: &str) -> Parsed<u64> {
     let wrong = || format!("expected a constant of type {ty}, found `{word}`");
     if let Some(digits) = word.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).map(|bits| ty.truncate(bits)).map_err(|_| wrong());
@@ -168,7 +167,8 @@ impl GraphParser {
         let (op, sig) = self.operator(head)?;
         let mut parts = Parts::default();
         if self.graph.vocab.info(op).is_call() {
-            parts.imm = Some(self.call(&mut words, sig.ty)?);
+            self.graph.calls.push(super::call::read(&mut words, sig.ty)?);
+            parts.imm = Some(self.graph.calls.len() as u64 - 1);
         }
         for word in words {
             self.part(&mut parts, op, sig, word)?;
@@ -228,40 +228,6 @@ impl GraphParser {
             (Key::Operand, &[from]) => Ok((op, Sig { from, ty: fixed })),
             _ => Err(format!("`{name}` needs other types than `{head}` gives it")),
         }
-    }
-
-    fn call<'a>(
-        &mut self,
-        words: &mut core::iter::Peekable<impl Iterator<Item = &'a str>>,
-        ret: Type,
-    ) -> Parsed<u64> {
-        let effect = match words.peek() {
-            Some(&"pure") => Effect::Pure,
-            Some(&"leaf") => Effect::Leaf,
-            Some(&"observes") => Effect::Observes,
-            _ => Effect::Memory,
-        };
-        words.next_if(|_| effect != Effect::Memory);
-        let target = match words.next() {
-            Some("indirect") => CallTarget::Indirect,
-            Some(word) => CallTarget::Direct(constant(Type::I64, word)?),
-            None => return Err("the callee is missing".into()),
-        };
-        let convention = match words.next() {
-            Some("c") => Convention::C,
-            Some("sysv64") => Convention::SysV64,
-            Some("win64") => Convention::Win64,
-            Some("bytecode") => Convention::Bytecode,
-            other => return Err(format!("expected a convention, found `{}`", other.unwrap_or(""))),
-        };
-        let mut args = Vec::new();
-        while let Some(arg) = words.peek().and_then(|word| Type::from_name(word)) {
-            args.push(arg);
-            words.next();
-        }
-        let signature = Signature { convention, args: args.leak(), ret };
-        self.graph.calls.push(CallData { target, signature, effect });
-        Ok(self.graph.calls.len() as u64 - 1)
     }
 
     fn part(&self, parts: &mut Parts, op: Op, sig: Sig, word: &str) -> Parsed<()> {

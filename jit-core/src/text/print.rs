@@ -13,13 +13,12 @@
 //! where moves happen; `12e` its reads, `12l` its writes, and `12a` the position after it.
 
 use crate::ir::assignment::{Assignment, Loc, Part, Source};
-use crate::ir::graph::{Access, CallData, CallTarget, Effect, Graph, Heat};
+use crate::ir::graph::{Access, Graph, Heat};
 use crate::ir::index::{Block, Node, Vreg};
 use crate::ir::ranges::{Ranges, Segment};
 use crate::ir::regions::MemoryRegion;
 use crate::ir::schedule::Schedule;
 use crate::ir::state::{Saved, SavedValue, StateRegister, TileState};
-use crate::ir::template::Convention;
 use crate::ir::tiles::{Constraint, Operand, Role, TileId, TileList};
 use crate::target::Reg;
 use crate::vocab::op::{Key, Param};
@@ -275,7 +274,7 @@ pub fn node(out: &mut String, graph: &Graph, node: Node) -> fmt::Result {
     out.push_str(info.name);
     suffix(out, info, data.sig)?;
     if let Some(data) = graph.call(node) {
-        call(out, data)?;
+        super::call::print(out, data)?;
     }
     let state = graph.state(node);
     for (at, input) in graph.inputs(node).iter().enumerate() {
@@ -346,31 +345,6 @@ fn constant(out: &mut String, ty: Type, bits: u64) -> fmt::Result {
         ty if ty.is_int() => write!(out, " {}", ty.signed(bits)),
         _ => write!(out, " {bits}"),
     }
-}
-
-fn call(out: &mut String, call: &CallData) -> fmt::Result {
-    match call.effect {
-        Effect::Pure => out.push_str(" pure"),
-        Effect::Leaf => out.push_str(" leaf"),
-        Effect::Memory => {}
-        Effect::Observes => out.push_str(" observes"),
-    }
-    match call.target {
-        CallTarget::Direct(address) => write!(out, " {address:#x}")?,
-        CallTarget::Indirect => out.push_str(" indirect"),
-    }
-    out.push_str(match call.signature.convention {
-        Convention::C => " c",
-        Convention::SysV64 => " sysv64",
-        Convention::Win64 => " win64",
-        Convention::Bytecode => " bytecode",
-    });
-    out.push_str(" (");
-    for (at, ty) in call.signature.args.iter().enumerate() {
-        write!(out, "{}{ty}", if at > 0 { " " } else { "" })?;
-    }
-    out.push(')');
-    Ok(())
 }
 
 fn tile_list(

@@ -8,6 +8,12 @@
 use super::trap::Trap;
 use super::ty::Type;
 
+/// Whether the memory is made that a bytecode makes. Only the optimizer leaves out what nobody needs.
+#[inline(always)]
+pub fn kept() -> bool {
+    true
+}
+
 /// A Rust type that holds values of one [`Type`].
 pub trait Num: Copy + PartialOrd {
     /// The machine type.

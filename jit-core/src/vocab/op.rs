@@ -158,6 +158,8 @@ bitflags! {
         /// The value is the operand's bits, which take an instruction to get from one register file to the other. So from a slot they are
         /// loaded once more.
         const BITS = 1 << 21;
+        /// Says what is the case. Passes make use of it, and it is gone before instructions are selected.
+        const CLAIM = 1 << 22;
     }
 }
 

@@ -241,6 +241,11 @@ pub static SECTIONS: &[Section] = sections! {
         "within" ["(within flag code access)"] "An access that ends the function with a trap of this code unless the flag holds. The \
                  access is one `load` or `store`, or a value computed from one `load`.",
             i64 "(within (lt $a 8) 3 (load $p i64))" = "10", i64 "(within (lt $a 2) 3 (load $p i64))" = "! User(3)";
+        "holds" ["(holds address value type)"] "Says that a place has this value now, as the template's author knows. The optimizer takes it for \
+                 granted; debug builds of the interpreter look.",
+            i64 "(do (store $p $a i64) (holds $p $a i64) (load $p i64))" = "7";
+        "kept" "Whether the memory is made that a `(call leaf makes …)` of the row makes: the optimizer does not make what nobody needs.",
+            u8 "(do (discard (call leaf makes fresh (arglist) ptr)) (flagval (all (kept) (lt $a 0)) u8))" = "0";
         "tc" "The address of the context.", u8 "(load (tc) u8)" = "77";
         "cu" "What `Code::with_unit` said for this function.", u8 "(load (cu) u8)" = "55";
         "local" "The address of VM register 0.", i64 "(load (local) i64)" = "7";

@@ -88,6 +88,7 @@ macro_rules! reference {
     (select) => { Some(|sig, a| Ok(sig.ty.truncate(if a[0] & 1 != 0 { a[1] } else { a[2] }))) };
     (notf) => { Some(|_, a| Ok(a[0] & 1 ^ 1)) };
     (const) => { Some(|sig, a| Ok(sig.ty.truncate(a[0]))) };
+    (kept) => { Some(|_, _| Ok(1)) };
     (addr) => { Some(|_, a| Ok(a[0].wrapping_add(a[1]))) };
     (idx) => { Some(|_, a| Ok(a[0].wrapping_add(a[1].wrapping_mul(a[2])))) };
     (none) => { None };
@@ -165,6 +166,9 @@ operator_table! {
     // Memory. A load or store of any type through an address.
     LOAD "load" (Ptr) [Type] -> Param, Key::Result, VALUE, None, [READS ACCESS TEMPLATE GRAPH], (none);
     STORE "store" (Ptr Same) [Type] -> Void, Key::Operand, VALUE, None, [WRITES ACCESS TEMPLATE GRAPH], (none);
+    // What a place has, which the compiler takes for granted; and whether memory that was made is needed.
+    HOLDS "holds" (Ptr Same) [Type] -> Void, Key::Operand, VALUE, None, [ACCESS CLAIM TEMPLATE], (none);
+    KEPT "kept" () [] -> Flag, Key::None, NONE, None, [PURE TEMPLATE], (kept);
     CONST "const" () [Value Type] -> Param, Key::Result, VALUE, None, [PURE TEMPLATE GRAPH], (const);
     ADDR "addr" (Ptr) [Offset] -> Ptr, Key::None, NONE, Unsigned, [PURE TEMPLATE GRAPH], (addr);
     IDX "idx" (Ptr Word) [Scale] -> Ptr, Key::None, NONE, Unsigned, [PURE TEMPLATE GRAPH], (idx);

@@ -5,7 +5,7 @@ use super::steps::Access;
 use crate::place::Place;
 use crate::token::Token;
 use azulejo_core::ir::bytecode::OperandKind;
-use azulejo_core::ir::graph::Effect;
+use azulejo_core::ir::graph::{CallMemory, Effect};
 use azulejo_core::ir::template::Convention;
 use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 
@@ -193,6 +193,8 @@ pub struct Call {
     pub abi: Abi,
     /// The effects that the call may have.
     pub effect: Effect,
+    /// What it changes.
+    pub memory: CallMemory,
     /// If it observes, which of the template's calls that do.
     pub shown: Option<u32>,
     /// Whether the Rust function may fail: it returns a `Result`. If it fails, so does the bytecode.

@@ -159,6 +159,7 @@ impl Checker<'_> {
     pub(super) fn call(&mut self, word: &str, rest: &[Sexpr], place: Place) -> Checked<Typed> {
         let (mut abi, mut effect) = (None, Effect::Memory);
         let (mut throws, mut is_tentative) = (None, false);
+        let (mut makes, mut changes) = (None, None);
         let mut rest = rest;
         while let Some((first, others)) = rest.split_first() {
             match (first, first.word()) {
@@ -171,6 +172,10 @@ impl Checker<'_> {
                 (_, Some("observes")) => effect = Effect::Observes,
                 (_, Some("throws")) => throws = Some(first.place()),
                 (_, Some("tentative")) => is_tentative = true,
+                (_, Some("makes")) => makes = Some(first.place()),
+                (Sexpr::List(list, place), _) if list.first().and_then(Sexpr::word) == Some("changes") => {
+                    changes = Some((self.changed(&list[1..], *place)?, *place));
+                }
                 (Sexpr::Literal(stated, place), _) => {
                     let Some(known) = Abi::from_name(text(stated).trim_matches('"')) else {
                         let known = Abi::ALL.map(|known| format!("\"{}\"", known.name())).join(", ");
@@ -187,6 +192,7 @@ impl Checker<'_> {
         }
         if let Some(place) = throws {
             let why = match (effect, abi) {
+                _ if makes.is_some() => "what makes memory does not fail",
                 (Effect::Pure, _) => "a pure function only computes, and so it cannot fail",
                 (_, Some(_)) => "a function that may fail is called without a convention",
                 _ => "",
@@ -195,6 +201,7 @@ impl Checker<'_> {
                 return fail(place, why);
             }
         }
+        let memory = self.call_memory((word, rest, effect), makes, changes)?;
         let usage = with_result(word, "a function, `(arglist (carg value type) …)`");
         // A `bool` is passed as a byte, and is a flag in the template.
         let is_flag = rest.len() == 3 && is_bool(&rest[2]);
@@ -220,8 +227,8 @@ impl Checker<'_> {
         };
         let is_native = matches!((&callee, abi), (Callee::Path(_), None));
         let (passed, kinds) = self.passed(args, effect, is_native)?;
-        // Where an opcode runs again from its start, what is tentative has done nothing.
-        self.has_effect |= effect != Effect::Pure && !is_tentative;
+        // Where an opcode runs again from its start, what is tentative has done nothing, and nobody knows what was made.
+        self.has_effect |= effect != Effect::Pure && !is_tentative && !memory.makes;
         let (ty, sign) = ret.map_or((Type::Void, Sign::Unsigned), |scalar| (scalar.ty(), Sign::of(scalar)));
         let returns = if is_flag { Some(Passing::Bool) } else { ret.map(Passing::Scalar) };
         let given = std::iter::zip(&passed, kinds).map(|((arg, _), passing)| Argument {
@@ -241,7 +248,8 @@ impl Checker<'_> {
         let (is_unsafe, throws) = (self.is_unsafe, throws.is_some());
         let abi = abi.unwrap_or(if throws { Abi::OF_FALLIBLE } else { Abi::ALL[0] });
         let shown = self.shown(effect);
-        let call = Call { callee, args: passed, given, ret, returns, abi, effect, shown, throws, is_unsafe };
+        let call =
+            Call { callee, args: passed, given, ret, returns, abi, effect, memory, shown, throws, is_unsafe };
         let kind = Kind::Call(Box::new(call));
         let result = Typed { kind, ty, sign, leaves: false, is_loose: false, place };
         Ok(if is_flag { as_flag(result) } else { result })

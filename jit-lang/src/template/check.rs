@@ -11,6 +11,7 @@ use super::control::Mark;
 use super::fields::{self, Structs};
 use super::kinds::Kinds;
 use super::macros::Macro;
+use super::made::RowMemory;
 use super::signs::Sign;
 use super::sites::CaseAtHand;
 use crate::place::{Error, Place};
@@ -75,6 +76,7 @@ pub(super) struct Checker<'a> {
     pub(super) taught_anywhere: Vec<usize>,
     /// Whether an effect has occurred that a guard's exit would repeat.
     pub(super) has_effect: bool,
+    pub(super) memory: RowMemory,
     /// The calls that are made through native functions.
     pub(super) natives: Vec<Native>,
 }
@@ -132,6 +134,7 @@ impl<'a> Checker<'a> {
             is_slow: false,
             taught_anywhere: Vec::new(),
             has_effect: false,
+            memory: RowMemory::default(),
             natives: Vec::new(),
         }
     }

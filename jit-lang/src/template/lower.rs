@@ -3,7 +3,7 @@
 //! In: a [`Typed`] tree. Out: a [`Template`]. Values are numbered in the order in which steps yield them,
 //! blocks in the order in which they are created. Block 0 is the entry.
 
-use super::ast::{Arguments, Call, Callee, Constant, Invoke, Kind, Operand, Typed};
+use super::ast::{Abi, Arguments, Call, Callee, Constant, Invoke, Kind, Operand, Typed};
 use super::steps::{self, Access, Code, FormulaTerm, Imm, Step, Template};
 use crate::token::Token;
 use azulejo_core::ir::bytecode::OperandKind;
@@ -578,8 +578,9 @@ impl Lowering<'_> {
             });
         }
         let ret = call.ret.map_or(Type::Void, Scalar::ty);
-        let (convention, throws, effect) = (call.abi.convention, call.throws, call.effect);
+        let Call { abi: Abi { convention, .. }, throws, effect, memory, .. } = *call;
         self.show(call.shown);
-        self.call_step(Step::Call { callee, convention, args, ret, throws, catches, effect }, ret, catches)
+        let step = Step::Call { callee, convention, args, ret, throws, catches, effect, memory };
+        self.call_step(step, ret, catches)
     }
 }

@@ -16,6 +16,7 @@ mod kinds;
 mod literals;
 mod lower;
 mod macros;
+mod made;
 mod of_kind;
 mod quicken;
 mod regions;
@@ -74,13 +75,13 @@ pub fn compile(
     let is_unsafe = row.is_unsafe.is_some();
     let new = || Checker::new(opcode, of, vocab, source, kinds, is_unsafe, row.stores_itself);
     let mut checker = new();
-    let mut checked = checker.template(body);
+    let mut checked = checker.template(body).and_then(|body| checker.makes_if_asked(body));
     if checked.is_ok() && checker.quickens {
         let number = opcodes.iter().position(|one| one.name == opcode.name);
         let number = number.expect("it is one of the enum's");
         checker = new();
         checker.n_shown = first_call(number);
-        checked = checker.template(body);
+        checked = checker.template(body).and_then(|body| checker.makes_if_asked(body));
     }
     let body = match checked {
         Ok(body) => body,

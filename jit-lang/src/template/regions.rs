@@ -11,7 +11,7 @@ use crate::reader::Reader;
 use crate::sexpr::Sexpr;
 use crate::token::Delimiter;
 use crate::words::did_you_mean;
-use azulejo_core::ir::regions::MemoryRegion;
+use azulejo_core::ir::regions::{MemoryRegion, MemoryRegions};
 use azulejo_core::vocab::{OpInfo, Props};
 
 const PURE: &str = "pure";
@@ -55,7 +55,7 @@ impl Checker<'_> {
         info: &OpInfo,
         rest: &'a [Sexpr],
     ) -> Checked<(Option<Constant>, &'a [Sexpr])> {
-        let touches = info.props.intersects(Props::READS | Props::WRITES);
+        let touches = info.props.intersects(Props::READS | Props::WRITES | Props::ACCESS);
         let Some((name, place)) = rest.first().and_then(|first| Some((first.word()?, first.place()))) else {
             return Ok((None, rest));
         };
@@ -88,9 +88,27 @@ impl Checker<'_> {
         }
     }
 
+    /// The regions in `(changes region …)`.
+    pub(super) fn changed(&self, names: &[Sexpr], place: Place) -> Checked<MemoryRegions> {
+        if names.is_empty() {
+            return fail(place, "`(changes region …)` names the regions that a call changes");
+        }
+        let mut changed = MemoryRegions::NONE;
+        for named in names {
+            let Some(name) = named.word() else {
+                return fail(named.place(), "expected the name of a region");
+            };
+            let Some(at) = self.regions.iter().position(|region| region == name) else {
+                return self.no_region(name, named.place());
+            };
+            changed = changed.or(MemoryRegion::of_number(at as u8 + 1).places());
+        }
+        Ok(changed)
+    }
+
     fn no_region<T>(&self, name: &str, place: Place) -> Checked<T> {
         if name == PURE {
-            return fail(place, "`pure` says that what is read never changes, and this writes");
+            return fail(place, "`pure` says that what is read never changes, and this reads nothing");
         }
         let hint = did_you_mean(name, self.regions.iter().map(String::as_str));
         let hint = if hint.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::signs::Sign;
 use crate::token::Token;
-use azulejo_core::ir::graph::Effect;
+use azulejo_core::ir::graph::{CallMemory, Effect};
 use azulejo_core::ir::template::{Convention, Likelihood, Resume};
 use azulejo_core::vocab::{Op, Sig, Type};
 
@@ -180,6 +180,7 @@ pub enum Step {
         throws: bool,
         catches: bool,
         effect: Effect,
+        memory: CallMemory,
     },
     /// Shows the frame to the call that follows.
     Show { call: u32 },

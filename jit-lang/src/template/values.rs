@@ -50,6 +50,9 @@ impl Checker<'_> {
             };
             return fail(head, format!("there is no operator `{word}`{hint}"));
         };
+        if op == Op::KEPT {
+            self.memory.asked = Some(place);
+        }
         let (access, rest) = self.access(info, rest)?;
         let n_operands = info.operands.len();
         let n_params = info.params.len();
@@ -64,7 +67,7 @@ impl Checker<'_> {
                 ),
             );
         }
-        if info.props.intersects(Props::READS | Props::WRITES) {
+        if info.props.intersects(Props::READS | Props::WRITES | Props::ACCESS) {
             self.needs_unsafe(head, "reading and writing memory")?;
             self.has_effect |= info.props.contains(Props::WRITES);
         }
@@ -159,7 +162,9 @@ impl Checker<'_> {
         for (param, written) in std::iter::zip(info.params, params) {
             match param {
                 Param::Type => match self.field(written)? {
-                    Some((scalar, of)) if info.props.intersects(Props::READS | Props::WRITES) => {
+                    Some((scalar, of))
+                        if info.props.intersects(Props::READS | Props::WRITES | Props::ACCESS) =>
+                    {
                         found.target = Some(scalar);
                         found.field = Some(fields::address(&operands[0], of, written.place()));
                     }

@@ -89,10 +89,10 @@ fn touches(typed: &Typed, vocab: Vocabulary) -> bool {
     touches_itself || parts(typed).iter().any(|part| touches(part, vocab))
 }
 
-/// Whether an operator with this constant is an access of memory that may change.
+/// Whether an operator with this constant accesses memory that may change.
 fn is_access(op: Op, imm: &Option<Constant>, vocab: Vocabulary) -> bool {
     let is_pure = matches!(imm, Some(Constant::Access { access: Access::Pure, .. }));
-    vocab.info(op).props.contains(Props::ACCESS) && !is_pure
+    vocab.info(op).props.contains(Props::ACCESS) && op != Op::HOLDS && !is_pure
 }
 
 /// The place of the first part of an expression that has an effect, if any.

@@ -365,6 +365,10 @@ impl Writer<'_> {
                 let (address, value) = (&args[0], &args[1]);
                 return quote!((#address as usize as *mut #from).write_unaligned(#value));
             }
+            Op::HOLDS => {
+                let (address, value) = (&args[0], &args[1]);
+                return quote!(__native::debug_holds::<#from>(#address, || #value));
+            }
             Op::TC => return quote!(machine.context as usize as i64),
             Op::CU => return quote!(machine.unit as usize as i64),
             Op::LOCAL => return quote!(machine.frame as usize as i64),

@@ -343,7 +343,7 @@ fn leaving(step: &Step, kept: &Kept) -> TokenStream {
 }
 
 fn call(step: &Step, apart: &mut Apart, kept: &Kept) -> TokenStream {
-    let Step::Call { callee, convention, args, ret, throws, catches, effect } = step else {
+    let Step::Call { callee, convention, args, ret, throws, catches, effect, memory } = step else {
         unreachable!("it is a call")
     };
     let known =
@@ -361,6 +361,7 @@ fn call(step: &Step, apart: &mut Apart, kept: &Kept) -> TokenStream {
     };
     let (values, types) = (args.iter().map(|(value, _)| number(*value)), args.iter().map(|(_, of)| ty(*of)));
     let (convention, ret, effect) = (format_ident!("{convention:?}"), ty(*ret), format_ident!("{effect:?}"));
+    let (changes, makes) = (Literal::u32_unsuffixed(memory.changes.bits()), memory.makes);
     let at = Literal::usize_unsuffixed(apart.calls.len());
     apart.calls.push(quote! {
         __template::NativeCall {
@@ -371,6 +372,7 @@ fn call(step: &Step, apart: &mut Apart, kept: &Kept) -> TokenStream {
                 args: &[#(#types),*],
                 ret: #ret,
             },
+            memory: __graph::CallMemory { changes: __regions::MemoryRegions::of_bits(#changes), makes: #makes },
         }
     });
     quote! {

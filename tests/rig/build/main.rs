@@ -26,7 +26,7 @@ fn main() {
     let mut opcodes = Vec::new();
     for (_, info) in Vocabulary::BUILTIN.iter() {
         let is_value =
-            info.reference.is_some() && info.props.contains(Props::TEMPLATE) && info.name != "const";
+            info.reference.is_some() && info.props.contains(Props::TEMPLATE) && !info.operands.is_empty();
         if is_value {
             opcodes.extend(info.sigs().into_iter().filter_map(|sig| of_operator(info, sig)));
         }

@@ -84,11 +84,10 @@ impl Builder<'_> {
         }
     }
 
-    /// The keys of the fields, if it is known where in the table all values will be. `None` also for an empty table, and where hooks are
-    /// to see item after item.
+    /// The keys of the fields, if it is known where in the table all values will be. `None` also where hooks are to see item after item.
     fn layout_of<'t>(&self, table: &'t Constructor) -> Option<Vec<&'t Name>> {
-        let has_more =
-            matches!(table.items.last()?, ConstructorItem::Positional(value) if value.is_multiple());
+        let last = table.items.last();
+        let has_more = matches!(last, Some(ConstructorItem::Positional(value)) if value.is_multiple());
         if table.items.len() > Layout::MAX_VALUES || has_more || self.form.watch == Watch::All {
             return None;
         }
@@ -110,21 +109,28 @@ impl Builder<'_> {
     fn object(&mut self, dst: u32, table: &Constructor, keys: Vec<&Name>, more: u32) {
         let keys: Vec<Gc<Str>> = keys.into_iter().map(|key| self.string(key)).collect();
         let elements = (table.items.len() - keys.len()) as u32;
-        let layout = Rc::new(Layout::new(keys, elements, more));
+        let layout = Rc::new(self.heap.layout(&keys, elements, more));
         self.scratch(|builder| {
             // The register may be that of a variable, which is one of the values.
             let to = builder.take(1);
             let values: Vec<u32> = table.items.iter().map(|item| builder.any(item.value())).collect();
-            builder.emit_at(table.line, Op::NewObject { dst: to.into(), layout: Imm(layout.address()) });
+            let (address, shape, counts) = (layout.address(), layout.shape.word(), layout.counts());
+            let (layout_at, shape, counts) = (Imm(address), Imm(shape), Imm(counts));
+            builder.emit_at(table.line, Op::NewObject { dst: to.into(), layout: layout_at, shape, counts });
             // The fields are behind the elements.
             let (mut element, mut field) = (0, elements);
             for (item, value) in table.items.iter().zip(values) {
-                let place = match item {
-                    ConstructorItem::Positional(_) => &mut element,
-                    ConstructorItem::Keyed(..) => &mut field,
-                };
-                builder.emit(Op::PutValue { object: to.into(), value: value.into(), at: Imm(*place) });
-                *place += 1;
+                let (object, value) = (to.into(), value.into());
+                match item {
+                    ConstructorItem::Positional(_) => {
+                        builder.emit(Op::PutElement { object, value, at: Imm(element) });
+                        element += 1;
+                    }
+                    ConstructorItem::Keyed(..) => {
+                        builder.emit(Op::PutField { object, value, at: Imm(field) });
+                        field += 1;
+                    }
+                }
             }
             builder.emit(Op::Move { dst: dst.into(), a: to.into() });
             builder.layouts.push(layout);

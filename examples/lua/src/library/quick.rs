@@ -11,7 +11,9 @@ use crate::number;
 use crate::object::function::{Native, Quick};
 use crate::object::heap::{Gc, ObjectKind};
 use crate::object::value::{FUNCTION, Value};
-use crate::run::cases::{ABSOLUTE, ALLOCATES, BYTE, CEILING, COMPUTES, FLOOR, LARGER, SMALLER, SQUARE_ROOT};
+use crate::run::cases::{
+    ABSOLUTE, ALLOCATES, BYTE, CEILING, COMPUTES, FLOOR, GIVES_METATABLE, LARGER, SMALLER, SQUARE_ROOT,
+};
 use crate::run::results::QUICK;
 use crate::run::vm::Vm;
 use crate::strings::transform;
@@ -82,6 +84,7 @@ const IN_TEMPLATES: &[(&str, &str, usize, u32)] = &[
     ("string", "byte", 2, BYTE),
     ("math", "max", 2, LARGER),
     ("math", "min", 2, SMALLER),
+    ("_G", "setmetatable", 2, GIVES_METATABLE),
 ];
 
 /// What computes: library, name, function.

@@ -87,7 +87,7 @@ pub(crate) struct Collector {
     phase: Phase,
     /// The bytes that were allocated beyond what calls for a step; negative until then.
     pub(crate) debt: isize,
-    pub(super) white: u8,
+    pub(crate) white: u8,
     pub(super) tracing: Tracing,
     pub(super) finalizers: Finalizers,
     /// Weak tables of which entries are to be removed, and how many of each have been looked at.
@@ -479,7 +479,7 @@ impl Heap {
     /// Called when a table was given a shape.
     #[inline]
     pub(super) fn reached_shape(&mut self, shape: ShapeRef) {
-        if shape.reached.get() != self.shapes.cycle {
+        if shape.reached().get() != self.shapes.cycle {
             // If it does not mark, the shape was made or found among those that were reached.
             self.marker().shape(shape);
         }

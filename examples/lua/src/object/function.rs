@@ -7,6 +7,7 @@
 //! definition is, too, and its number is put into a list: whoever runs functions forgets their code then.
 
 use crate::object::heap::{Gc, Header, Heap, Marker, ObjectKind, Trace};
+use crate::object::layout::Layout;
 use crate::object::table::Table;
 use crate::object::value::Value;
 use std::any::Any;
@@ -36,6 +37,8 @@ pub struct Definition {
     number: u32,
     /// The objects that the code refers to: constants, and definitions of inner functions.
     constants: RefCell<Vec<Gc<Header>>>,
+    /// The layouts of which the code has the addresses and shapes.
+    layouts: Vec<Rc<Layout>>,
     /// What else is known of the function.
     pub(crate) about: Rc<dyn Any>,
     /// Where its number is put when it is gone.
@@ -175,6 +178,7 @@ impl Definition {
     pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
         let constants = self.constants.borrow();
         constants.iter().for_each(|constant| marker.object(*constant));
+        self.layouts.iter().for_each(|layout| marker.shape(layout.shape));
         size_of::<Self>() + size_of_val(&constants[..])
     }
 }
@@ -291,7 +295,7 @@ impl Heap {
     pub(crate) fn definition(
         &mut self,
         (number, code): (u32, u64),
-        constants: Vec<Gc<Header>>,
+        (constants, layouts): (Vec<Gc<Header>>, Vec<Rc<Layout>>),
         about: Rc<dyn Any>,
     ) -> Gc<Definition> {
         let gone = self.gone.clone();
@@ -300,6 +304,7 @@ impl Heap {
             code,
             number,
             constants: RefCell::new(constants),
+            layouts,
             about,
             gone,
         });

@@ -157,8 +157,8 @@ impl Marker<'_> {
     /// A shape was reached.
     #[inline(always)]
     pub(super) fn shape(&mut self, shape: ShapeRef) {
-        if shape.reached.get() != self.cycle {
-            shape.reached.set(self.cycle);
+        if shape.reached().get() != self.cycle {
+            shape.reached().set(self.cycle);
             self.tracing.shapes.push(shape);
         }
     }

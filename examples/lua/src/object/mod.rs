@@ -17,7 +17,7 @@ mod large;
 pub(crate) mod layout;
 mod mark;
 pub mod shape;
-mod shape_life;
+pub(crate) mod shape_life;
 mod spans;
 mod spare;
 pub mod string;

@@ -68,8 +68,6 @@ pub struct Shape {
     first: [Option<Gc<Str>>; FEW],
     keys: Rc<RefCell<Keys>>,
     children: RefCell<Children>,
-    /// The cycle of the collector in which it was reached last.
-    pub(super) reached: Cell<u32>,
     /// Whether code gives it to tables of its parent, and whether any child is such a one.
     is_learned: Cell<bool>,
     has_learned: Cell<bool>,
@@ -133,7 +131,7 @@ pub struct Shapes {
     /// Where shapes are, or were.
     pub(super) cells: Vec<*mut ShapeCell>,
     /// The cycle of the collector. What was reached in it is not freed.
-    pub(super) cycle: u32,
+    pub(crate) cycle: u32,
     /// Whether what was not reached in this cycle may be reached yet.
     pub(super) is_marking: bool,
     /// Shapes from here on are not looked at in this cycle.
@@ -257,10 +255,10 @@ impl Shape {
 /// So many keys are looked at one by one.
 const FEW: usize = 6;
 
-/// The bits of an address.
-const ADDRESS: u64 = (1 << 48) - 1;
-
 impl ShapeRef {
+    /// The bits of an address.
+    pub(crate) const ADDRESS: u64 = (1 << 48) - 1;
+
     /// The shape at an address that has had so many before.
     pub(super) fn new(cell: *mut ShapeCell, generation: u16) -> ShapeRef {
         let word = u64::from(generation) << 48 | cell.expose_provenance() as u64;
@@ -270,7 +268,19 @@ impl ShapeRef {
     /// Where it is.
     #[inline(always)]
     pub(super) fn cell(self) -> *mut ShapeCell {
-        std::ptr::with_exposed_provenance_mut((self.0.get() & ADDRESS) as usize)
+        std::ptr::with_exposed_provenance_mut((self.0.get() & Self::ADDRESS) as usize)
+    }
+
+    /// The cycle of the collector in which the shape was reached last, which is there.
+    #[inline(always)]
+    pub(super) fn reached(&self) -> &Cell<u32> {
+        // SAFETY: cells are there as long as the heap.
+        unsafe { &(*self.cell()).reached }
+    }
+
+    /// Whether what is at its address later has another word.
+    pub(super) fn has_a_next_word(self) -> bool {
+        self.generation() < u16::MAX
     }
 
     /// How many shapes were there before.
@@ -356,7 +366,12 @@ impl Shapes {
         // SAFETY: shapes know shapes of the same heap.
         let there = shape.copied().filter(|shape| unsafe { ShapeRef::is_there(shape.word()) })?;
         // After marking what was not reached is as good as gone: its metatable may be gone, and another one at the same address.
-        (self.is_marking || there.reached.get() == self.cycle).then_some(there)
+        (self.is_marking || there.reached().get() == self.cycle).then_some(there)
+    }
+
+    /// A shape that code has as a word, if tables may be given it.
+    pub(super) fn at(&self, word: u64) -> Option<ShapeRef> {
+        self.usable(NonZeroU64::new(word).map(ShapeRef).as_ref())
     }
 
     /// The shape of a table of this shape that gets another key; `None` if the key has to go to the hash part.
@@ -395,10 +410,7 @@ impl Shapes {
 
     /// The shape of a table with these keys and no metatable, which may be the one that is known. If there is no more room for shapes, it is
     /// one that no other table gets.
-    pub(super) fn with_keys(&mut self, known: Option<ShapeRef>, keys: &[Gc<Str>]) -> ShapeRef {
-        if let Some(known) = self.usable(known.as_ref()) {
-            return known;
-        }
+    pub(super) fn with_keys(&mut self, keys: &[Gc<Str>]) -> ShapeRef {
         let known = keys.iter().try_fold(self.root, |shape, key| self.with_key(shape, *key));
         known.unwrap_or_else(|| {
             self.make_alone(keys.to_vec(), Shape::without_keys(Meta::None, false, Some(self.root)))
@@ -507,7 +519,6 @@ impl Shape {
             first: [None; FEW],
             keys: Rc::default(),
             children: RefCell::default(),
-            reached: Cell::new(0),
             is_learned: Cell::new(false),
             has_learned: Cell::new(false),
             wanted: Cell::new(0),

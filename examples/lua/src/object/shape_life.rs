@@ -6,15 +6,22 @@
 
 use super::shape::{Shape, ShapeRef, Shapes};
 use std::cell::Cell;
+use std::mem::offset_of;
 
 /// Where a shape is, or was.
-pub(super) struct ShapeCell {
+pub(crate) struct ShapeCell {
     /// How many shapes were there before.
     generation: Cell<u16>,
+    /// The cycle of the collector in which the shape was reached last.
+    pub(super) reached: Cell<u32>,
     shape: Option<Shape>,
 }
 
 impl ShapeCell {
+    /// Where code finds how many shapes were there before, and in which cycle of the collector the one was reached last that is there.
+    pub(crate) const GENERATION: usize = offset_of!(ShapeCell, generation);
+    pub(crate) const REACHED: usize = offset_of!(ShapeCell, reached);
+
     /// Whether the shape is the one that is there.
     pub(super) fn has(&self, shape: ShapeRef) -> bool {
         self.shape.is_some() && self.generation.get() == shape.generation()
@@ -39,16 +46,20 @@ const AT_ONCE: usize = 32;
 impl Shapes {
     /// Makes a shape.
     pub(super) fn make(&mut self, shape: Shape) -> ShapeRef {
-        // While the collector marks, whoever gives the shape to a table marks it, and what it refers to.
-        shape.reached.set(if self.is_marking { 0 } else { self.cycle });
         let cell = self.vacant.pop().unwrap_or_else(|| {
-            let cell = Box::into_raw(Box::new(ShapeCell { generation: Cell::new(0), shape: None }));
+            let cell = Box::into_raw(Box::new(ShapeCell {
+                generation: Cell::new(0),
+                reached: Cell::new(0),
+                shape: None,
+            }));
             self.cells.push(cell);
             cell
         });
         // SAFETY: the cell is there, and no shape is in it.
         let made = unsafe {
             (*cell).shape = Some(shape);
+            // While the collector marks, whoever gives the shape to a table marks it, and what it refers to.
+            (*cell).reached.set(if self.is_marking { 0 } else { self.cycle });
             ShapeRef::new(cell, (*cell).generation.get())
         };
         self.all.push(made);
@@ -77,7 +88,7 @@ impl Shapes {
         }
         for _ in 0..AT_ONCE {
             let Some(shape) = self.all.get(self.next).copied() else { break };
-            match shape.reached.get() == self.cycle {
+            match shape.reached().get() == self.cycle {
                 true => self.next += 1,
                 false => {
                     self.all.swap_remove(self.next);

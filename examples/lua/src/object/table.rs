@@ -34,7 +34,7 @@ pub struct Table {
     pub(crate) metatable: Cell<Option<Gc<Table>>>,
     pub(crate) hash: Cell<Option<Gc<HashPart>>>,
     /// The value of key 0, as long as the array has no memory of its own.
-    zero: Cell<Value>,
+    pub(crate) zero: Cell<Value>,
 }
 
 /// Why a key cannot be assigned to.
@@ -85,10 +85,10 @@ impl Table {
     pub(super) const METATABLE: u16 = 1 << 14;
 
     /// The flag of tables whose slots follow them.
-    const INLINE_SLOTS: u16 = 1 << 13;
+    pub(crate) const INLINE_SLOTS: u16 = 1 << 13;
 
     /// The flag of tables whose elements follow them.
-    pub(super) const INLINE_ELEMENTS: u16 = 1 << 12;
+    pub(crate) const INLINE_ELEMENTS: u16 = 1 << 12;
 
     /// The flag of metatables that have been asked for `__newindex`, and have none.
     pub(crate) const NO_SETTER: u16 = 1;
@@ -426,6 +426,32 @@ impl Heap {
             self.reserve_slots(table, shape.wanted());
         }
         self.metatable_changes(table);
+    }
+
+    /// The shape of a table, and the one that it gets with a metatable: also others of its shape, unless somebody inherits from them or they have
+    /// no memory for fields.
+    pub(crate) fn shapes_with_metatable(
+        &mut self,
+        table: Gc<Table>,
+        metatable: Gc<Table>,
+    ) -> Option<(ShapeRef, ShapeRef)> {
+        let before = table.shape.get();
+        let is_plain = table.slot_capacity() > 0 && !table.header.has(Table::PROTOTYPE);
+        let is_first = before.meta() == Meta::None && !before.is_dictionary();
+        if !is_plain || !is_first || !self.shapes.has_room_for_meta(before) {
+            return None;
+        }
+        metatable.header.set(Table::METATABLE);
+        let after = self.shapes.with_meta(before, Meta::Known(metatable));
+        self.reached_shape(after);
+        (!after.is_dictionary() && after.has_a_next_word()).then_some((before, after))
+    }
+
+    /// Keeps a shape that code is about to give to a table; returns whether it may do that.
+    pub(crate) fn reach_shape(&mut self, word: u64) -> bool {
+        let shape = self.shapes.at(word);
+        shape.into_iter().for_each(|shape| self.reached_shape(shape));
+        shape.is_some()
     }
 
     /// Gives a table a shape that knows its metatable, if shapes may be made for that. A table that is alone with its metatable

@@ -1,11 +1,9 @@
 //! The bytecode. What each opcode means is in `templates`.
 //!
 //! A function's VM register 0 is its closure. The parameters follow, then, in a vararg function, a pack of the arguments behind them, then
-//! local variables and temporaries. A variable that inner functions use and somebody assigns to is in a cell, whose address its register
-//! has.
+//! local variables and temporaries. A variable that inner functions use and somebody assigns to is in a cell, whose address its register has.
 //!
-//! A call has one result in a VM register; those behind it, and how many there are, are in the context. Each return says how many there
-//! are, and who wants one does not look.
+//! A call has one result in a VM register; those behind it, and their number, are in the context. Who wants one does not look.
 
 use super::cases::{CallCase, FieldCase};
 use super::elements::ElementCase;
@@ -108,13 +106,20 @@ pub(crate) enum Op {
         slots: Imm<u32>,
         elements: Imm<u32>,
     },
-    /// A table of a [`Layout`](crate::object::layout::Layout). Its values are put there at once, by `PutValue`. The collector works in front of
-    /// this, and not again before they are there: so it need not be told of them.
+    /// A table of a [`Layout`](crate::object::layout::Layout), with its shape, and how many elements and slots it has. Its values are put there
+    /// at once. The collector works in front of this, and not again before they are there: so it need not be told of them.
     NewObject {
         dst: Out<u64>,
         layout: Imm<u64>,
+        shape: Imm<u64>,
+        counts: Imm<u64>,
     },
-    PutValue {
+    PutElement {
+        object: In<u64>,
+        value: In<u64>,
+        at: Imm<u32>,
+    },
+    PutField {
         object: In<u64>,
         value: In<u64>,
         at: Imm<u32>,
@@ -125,13 +130,11 @@ pub(crate) enum Op {
         first: Imm<u32>,
         values: Regs,
     },
-    /// As `SetList`, and then all results of the last call.
     SetListAndResults {
         table: In<u64>,
         first: Imm<u32>,
         values: Regs,
     },
-    /// As `SetList`, and then the values of `...`.
     SetListAndVarargs {
         table: In<u64>,
         first: Imm<u32>,
@@ -261,7 +264,6 @@ pub(crate) enum Op {
         b: In<u64>,
         to: Label,
     },
-    /// Of a constant that is no number.
     JumpIfIs {
         a: In<u64>,
         value: Imm<u64>,
@@ -459,7 +461,6 @@ pub(crate) enum Op {
         call: Regs,
         cache: Site<CallCase, 1>,
     },
-    /// Likewise, of how many values there are.
     CountValues {
         dst: Out<u64>,
         function: In<u64>,
@@ -508,7 +509,6 @@ pub(crate) enum Op {
     TakeResults {
         results: RegsMut,
     },
-    /// Likewise of two results, and of three.
     TakeTwo {
         a: InOut<u64>,
         b: Out<u64>,

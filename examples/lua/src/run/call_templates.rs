@@ -4,7 +4,8 @@
 
 use super::bytecode::Op;
 use super::cases::{
-    ABSOLUTE, ALLOCATES, BYTE, CALLABLE, CLOSURE as OF_CLOSURE, CallCase, FLOOR, LARGER, SQUARE_ROOT,
+    ABSOLUTE, ALLOCATES, BYTE, CALLABLE, CLOSURE as OF_CLOSURE, CallCase, FLOOR, GIVES_METATABLE, LARGER,
+    SQUARE_ROOT,
 };
 use super::layout::*;
 use super::slow::*;
@@ -18,7 +19,7 @@ template! {
     // A function has code of its own for few arguments, which may be another than that for any number of them.
     macro ^code_for_any (,value) (load headers (addr (load headers (addr (unbox function ,value) &DEFINITION) u64) &CODE_FOR_ANY) u64)
     // What a call knows of what it has called: a closure, or a quick function of the library. All else takes the slow way.
-    macro ^by_cache (,function ,count ,closure ,callable ,quick ,slow) (dov
+    macro ^by_cache (,function ,learn ,closure ,callable ,quick ,slow) (dov
         (asv (($object function ,function))
             (cachedv $cache CallCase (eq (load headers (addr $object &CODE) u64) (case identity))
                 (ifv (likely (eq (case kind) &OF_CLOSURE)) ,closure (,quick (branch (label slowly))))
@@ -34,13 +35,14 @@ template! {
                 (branch (label slowly))))
         (branch (label done))
         (mark slowly)
-        (slowv (dov
-            (when (notf (full $cache))
-                (callv leaf learn_call (arglist (carg (tc) ptr) (carg ,function u64) (carg ,count u32) (carg $cache ptr))))
-            ,slow))
+        (slowv (dov ,learn ,slow))
         (mark done))
-    macro ^call (,count ,code ,arguments ,callable ,quick ,natively) (letv: (($function $function))
-        (^by_cache $function ,count (set $dst (invoke observes (case code) ,arguments u64)) ,callable ,quick
+    macro ^learn (,count) (when (notf (full $cache)) (callv leaf learn_call
+        (arglist (carg (tc) ptr) (carg $function u64) (carg ,count u32) (carg $cache ptr))))
+    macro ^learn2 () (callv leaf learn_call2
+        (arglist (carg (tc) ptr) (carg $function u64) (carg $a u64) (carg $b u64) (carg $cache ptr)))
+    macro ^call (,learn ,code ,arguments ,callable ,quick ,natively) (letv: (($function $function))
+        (^by_cache $function ,learn (set $dst (invoke observes (case code) ,arguments u64)) ,callable ,quick
             (set $dst (if (^is_closure $function) (invoke observes (,code $function) ,arguments u64) ,natively))))
     // If the collector is to work, the call goes the way on which it does.
     macro ^is_quick (,given ,way) (dov
@@ -78,13 +80,37 @@ template! {
                     (^set_number (stof (ucast (load headers (addr (idx $text $at 1) &BEFORE_BYTES) u8) i64) f64))
                     ,done)))
         ,way)
+    // The shape is there, and the collector keeps it until the next cycle at least.
+    macro ^is_there (,shape) (let: (($cell (and ,shape &SHAPE_ADDRESS)))
+        (any (all (eq (load machine (addr $cell &GENERATION) u16) (ucast (shr ,shape 48) u16))
+                (eq (load machine (addr $cell &REACHED) u32) (load machine (addr (tc) &CYCLE) u32)))
+            (call leaf tentative (changes machine) reach_shape (arglist (carg (tc) ptr) (carg ,shape u64)) bool)))
+    // Nobody has inherited from the table, and it has memory for fields.
+    macro ^may_get_metatable (,of ,meta) (all (eq (load shapes (addr ,of &SHAPE) u64) (case before)) (eq ,meta (case meta))
+        (nz (load headers (addr ,of &LEN) u32)) (zr (and (load headers (addr ,of &FLAGS) u16) &PROTOTYPE_FLAG))
+        (ne (load headers (addr ,of &COLOR) u8) &BLACK))
+    macro ^give_metatable (,done) (asv (($of table $a) ($meta table $b))
+        (when (all (^may_get_metatable $of $meta) (^is_there (case code)))
+            (dov
+                (store headers (addr $of &METATABLE) $meta u64)
+                (store shapes (addr $of &SHAPE) (case code) u64)
+                (^set_count 1)
+                (set $dst $a)
+                ,done))
+        (discard $a))
     macro ^quick2 (,way) (dov
-        (when (ugt (case kind) &ALLOCATES) (ifv (eq (case kind) &BYTE)
-            (^byte (branch (label end)) (branch (label quickly)))
-            (^larger_or_smaller (branch (label end)) (branch (label quickly)))))
+        (when (ugt (case kind) &ALLOCATES) (ifv (eq (case kind) &GIVES_METATABLE)
+            (dov (^give_metatable (branch (label end))) (branch (label unfit)))
+            (ifv (eq (case kind) &BYTE)
+                (^byte (branch (label end)) (branch (label quickly)))
+                (^larger_or_smaller (branch (label end)) (branch (label quickly))))))
         (mark quickly)
         (^is_quick
-            (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64) ,way)
+            (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64)
+            (branch (label unfit)))
+        (branch (label end))
+        (mark unfit)
+        ,way
         (mark end))
     macro ^quick3 (,way) (^is_quick
         (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64) ,way)
@@ -96,17 +122,17 @@ template! {
     macro ^callable2 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function $a $b) u64))
     macro ^callable3 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function $a $b $c) u64))
     macro ^callable_many (,method ,way) ,way
-    Op::Call0! => unsafe (^call (const 0 u32) ^code (arglist $function) ^callable0 ^no_quick (^or_callable
+    Op::Call0! => unsafe (^call (^learn (const 0 u32)) ^code (arglist $function) ^callable0 ^no_quick (^or_callable
         (call throws observes call0 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64)
         (arglist (^method) $function)))
-    Op::Call1! => unsafe (^call (const 1 u32) ^code (arglist $function $a) ^callable1 ^quick1 (^or_callable
+    Op::Call1! => unsafe (^call (^learn (const 1 u32)) ^code (arglist $function $a) ^callable1 ^quick1 (^or_callable
         (call throws observes call1 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64)) u64)
         (arglist (^method) $function $a)))
-    Op::Call2! => unsafe (^call (const 2 u32) ^code (arglist $function $a $b) ^callable2 ^quick2 (^or_callable
+    Op::Call2! => unsafe (^call (^learn2) ^code (arglist $function $a $b) ^callable2 ^quick2 (^or_callable
         (call throws observes call2
             (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64)) u64)
         (arglist (^method) $function $a $b)))
-    Op::Call3! => unsafe (^call (const 3 u32) ^code (arglist $function $a $b $c) ^callable3 ^quick3 (^or_callable
+    Op::Call3! => unsafe (^call (^learn (const 3 u32)) ^code (arglist $function $a $b $c) ^callable3 ^quick3 (^or_callable
         (call throws observes call3
             (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $a u64) (carg $b u64) (carg $c u64)) u64)
         (arglist (^method) $function $a $b $c)))
@@ -116,7 +142,7 @@ template! {
     macro ^natively_many (,callee) (call throws observes ,callee (arglist
         (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)
 
-    Op::Call! => unsafe (^call (ucast (sub (length $call) 1) u32) ^code_for_any (arglist $call) ^callable_many ^no_quick (^natively_many call_many))
+    Op::Call! => unsafe (^call (^learn (ucast (sub (length $call) 1) u32)) ^code_for_any (arglist $call) ^callable_many ^no_quick (^natively_many call_many))
     // `select`, of values in registers. What it does with other numbers, and other functions of this name, are calls.
     macro ^select (,known) (letv: (($function $function)) (dov
         (asv (($object function $function))
@@ -162,7 +188,7 @@ template! {
     // If it is no closure, the bytecode behind this one calls it.
     macro ^left_to_next (,way) (discard (const 0 u32))
     macro ^end_with (,count ,arguments ,callable) (letv: (($function $function))
-        (^by_cache $function ,count (tail (case code) ,arguments) ,callable ^left_to_next
+        (^by_cache $function (^learn ,count) (tail (case code) ,arguments) ,callable ^left_to_next
             (when (^is_closure $function) (tail (^code $function) ,arguments))))
     macro ^end_with0 (,method ,way) (tail (case code) (arglist ,method $function))
     macro ^end_with1 (,method ,way) (tail (case code) (arglist ,method $function $a))

@@ -6,7 +6,7 @@ use crate::object::function::{Closure, Native, Quick, copy_values};
 use crate::object::heap::{Gc, Header, ObjectKind};
 use crate::object::table::{Position, Table};
 use crate::object::value::{ABSENT, FUNCTION, Value};
-use crate::run::cases::{CALLABLE, CLOSURE, CallCase, SELECT};
+use crate::run::cases::{ALLOCATES, CALLABLE, CLOSURE, CallCase, GIVES_METATABLE, SELECT};
 use crate::run::draft::CALLEE;
 use crate::run::error::{Attempt, Result};
 use crate::run::vm::{Failure, THROWN, Vm, pack_of};
@@ -123,6 +123,36 @@ pub(crate) fn learn_call(vm: &mut Vm, function: u64, arguments: u32, cases: Case
     } else {
         learn(cases, quick(function, arguments));
     }
+}
+
+/// Remembers what is called with two arguments.
+pub(crate) fn learn_call2(vm: &mut Vm, function: u64, a: u64, b: u64, cases: Cases<'_, CallCase>) {
+    let Some(quick) = quick(Value(function), 2).filter(|quick| quick.kind == GIVES_METATABLE) else {
+        if !cases.is_full() {
+            learn_call(vm, function, 2, cases);
+        }
+        return;
+    };
+    // What gives all tables that come one metatable is a class's constructor. If they or their metatables differ, a function does it.
+    let known = cases.iter().next();
+    if known.is_some_and(|known| known.kind != GIVES_METATABLE) {
+        return;
+    }
+    if known.is_none()
+        && let (Some(table), Some(meta)) = (Value(a).as_table(), Value(b).as_table())
+        && let Some((before, after)) = vm.heap.shapes_with_metatable(table, meta)
+    {
+        let (before, code, meta) = (before.word(), after.word(), meta.address());
+        cases.add(CallCase { before, code, meta, ..quick });
+        return;
+    }
+    cases.retain(|_| false);
+    learn(cases, Some(CallCase { kind: ALLOCATES, ..quick }));
+}
+
+/// Keeps a shape that a call gives to tables, if it is there.
+pub(crate) fn reach_shape(vm: &mut Vm, shape: u64) -> bool {
+    vm.heap.reach_shape(shape)
 }
 
 /// With more arguments, what has a `__call` is called by a slow path.

@@ -26,20 +26,23 @@ pub(crate) struct FieldCase {
 pub(crate) struct CallCase {
     /// What such closures have as their code, and a function of Rust as its address.
     pub identity: u64,
-    /// The address of the code that this call enters.
+    /// The address of the code that this call enters; of `setmetatable`, the shape that the table gets.
     pub code: u64,
-    /// One of [`CLOSURE`] to [`CALLABLE`].
+    /// One of [`CLOSURE`] to [`GIVES_METATABLE`].
     pub kind: u32,
     /// Of what has a `__call`: the offset of that among the slots of the metatable, and what such closures have as their code. The identity is the
     /// metatable's shape.
     pub offset: u32,
     pub method: u64,
+    /// Of `setmetatable`: the shape that the table has, and the address of the metatable.
+    pub before: u64,
+    pub meta: u64,
 }
 
 impl CallCase {
     /// What a call knows that enters code.
     pub(crate) fn new(kind: u32, identity: u64, code: u64) -> CallCase {
-        CallCase { identity, code, kind, offset: 0, method: 0 }
+        CallCase { identity, code, kind, offset: 0, method: 0, before: 0, meta: 0 }
     }
 }
 
@@ -68,6 +71,9 @@ pub(crate) const SMALLER: u32 = 9;
 pub(crate) const SELECT: u32 = 10;
 /// It is a table with a `__call`, which is a closure: it gets the table in front of the arguments.
 pub(crate) const CALLABLE: u32 = 11;
+
+/// It is `setmetatable`, of a table that has none.
+pub(crate) const GIVES_METATABLE: u32 = 12;
 
 /// The heap has never been in this epoch.
 pub(crate) const NEVER: u64 = u64::MAX;

@@ -4,11 +4,18 @@ use super::vm::Vm;
 use crate::object::function::{Closure, Definition, VarCell};
 use crate::object::hash::{Entry, HashPart};
 use crate::object::heap::{Header, ObjectKind, color};
+use crate::object::shape::ShapeRef;
+use crate::object::shape_life::ShapeCell;
 use crate::object::string::Str;
 use crate::object::table::{Position, Table};
 use crate::object::value::{FUNCTION, STRING, TABLE, Value};
 use core::mem::offset_of;
 
+/// Where the memory of a shape says how many shapes were there before, and in which cycle of the collector this one was reached last.
+pub(super) const GENERATION: usize = ShapeCell::GENERATION;
+pub(super) const REACHED: usize = ShapeCell::REACHED;
+pub(super) const SHAPE_ADDRESS: u64 = ShapeRef::ADDRESS;
+pub(super) const CYCLE: usize = offset_of!(Vm, heap.shapes.cycle);
 pub(super) const SHAPE: usize = offset_of!(Table, shape);
 pub(super) const SLOTS: usize = offset_of!(Table, slots);
 pub(super) const ARRAY: usize = offset_of!(Table, array);
@@ -27,6 +34,9 @@ pub(super) const BYTES: usize = size_of::<Str>();
 /// One less: the first has number 1.
 pub(super) const BEFORE_BYTES: usize = BYTES - 1;
 pub(super) const UNDERSCORES: u16 = u16::from_ne_bytes(*b"__");
+/// Where a table has the value of key 0, and what its flags are when it is made.
+pub(super) const ZERO: usize = offset_of!(Table, zero);
+pub(super) const INLINE_FLAGS: u16 = Table::INLINE_SLOTS | Table::INLINE_ELEMENTS;
 pub(super) const METATABLE: usize = offset_of!(Table, metatable);
 /// Where a table says how many slots it has room for, and a string its length.
 pub(super) const LEN: usize = offset_of!(Header, len);
@@ -52,6 +62,9 @@ pub(super) const RESULTS: usize = offset_of!(Vm, results.behind);
 pub(super) const OWN_HANDLERS: usize = offset_of!(Vm, own_handlers);
 pub(super) const EPOCH: usize = offset_of!(Vm, heap.epoch);
 pub(super) const DEBT: usize = offset_of!(Vm, heap.collector.debt);
+pub(super) const WHITE: usize = offset_of!(Vm, heap.collector.white);
+/// So many bytes count that a table would take which is not made.
+pub(super) const UNMADE: i64 = 8;
 pub(super) const ARGUMENTS: usize = offset_of!(Vm, arguments);
 pub(super) const BLACK: u8 = color::BLACK;
 pub(super) const CLOSURE: u8 = ObjectKind::Closure as u8;

@@ -65,27 +65,71 @@ fn code_that_runs_or_waits_is_kept() {
     }
 }
 
-/// No pass leaves out objects that nothing else sees. Once one does, this test is to say in which tiers.
+/// How many bytes a loop of 5000 iterations takes that does this, and its sum, if it has run often before.
+fn bytes_of_loop(tiers: Tiers, before: &str, body: &str) -> (Value, f64) {
+    let source = format!(
+        "collectgarbage('stop')
+        {before}
+        local function run(n)
+            local sum = 0
+            for i = 1, n do {body} end
+            return sum
+        end
+        for _ = 1, 10 do run(1000) end
+        local before = collectgarbage('count')
+        return run(5000), (collectgarbage('count') - before) * 1024"
+    );
+    let all = run(&mut vm(tiers), &source);
+    (all[0], all[1].as_number().expect("it is a number"))
+}
+
+/// The least that an object of two values takes.
+const OBJECT: f64 = 16.0;
+
 #[test]
-fn objects_that_do_not_escape_are_made_in_every_tier() {
-    for tiers in ALL {
-        let source = "collectgarbage('stop')
-            local function sum(n)
-                local sum = 0
-                for i = 1, n do
-                    local point = { x = i, y = 1 }
-                    sum = sum + point.x * point.y
-                end
-                return sum
-            end
-            sum(5000)
-            local before = collectgarbage('count')
-            return sum(5000), (collectgarbage('count') - before) * 1024";
-        let all = run(&mut vm(tiers), source);
-        assert_eq!(all[0], Value::number(12_502_500.0), "{tiers:?}");
-        // An object has two values of eight bytes.
-        let bytes = all[1].as_number().expect("it is a number");
-        assert!(bytes >= 5000.0 * 16.0, "{tiers:?}: {bytes} bytes");
+fn the_optimizer_leaves_out_objects_that_nobody_sees() {
+    let class = "local Point = {}
+        Point.__index = Point
+        local function new(x, y) return setmetatable({ x = x, y = y }, Point) end
+        function Point:plus(other) return new(self.x + other.x, self.y + other.y) end
+        function Point:product() return self.x * self.y end
+        local one = new(1, 2)";
+    let bodies = [
+        ("", "local point = { x = i, y = 1 } sum = sum + point.x * point.y", 12_502_500.0),
+        ("", "local pair = { i, i + 1 } sum = sum + pair[2] - pair[1]", 5000.0),
+        ("", "local point = {} point.x = i point.y = 2 sum = sum + point.x - point.y", 12_492_500.0),
+        ("", "local a = { of = { x = i } } a.of.x = a.of.x + 1 sum = sum + a.of.x", 12_507_500.0),
+        ("", "local point = { x = i } if i % 2 == 0 then point.x = 0 end sum = sum + point.x", 6_250_000.0),
+        (class, "sum = sum + one:plus(one):product()", 40_000.0),
+        (class, "local a = new(i, 1) local b = a:plus(one):plus(a) sum = sum + b:product()", 100_040_000.0),
+    ];
+    for (before, body, expected) in bodies {
+        for tiers in ALL {
+            let (sum, bytes) = bytes_of_loop(tiers, before, body);
+            assert_eq!(sum, Value::number(expected), "{tiers:?}: {body}");
+            match tiers {
+                Tiers::Optimizer => assert!(bytes < 100.0 * OBJECT, "{bytes} bytes: {body}"),
+                // It may be in any of them.
+                Tiers::Climbing => {}
+                _ => assert!(bytes >= 5000.0 * OBJECT, "{tiers:?}: {bytes} bytes: {body}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn objects_that_somebody_sees_are_made_in_every_tier() {
+    let bodies = [
+        ("local all = {}", "all[i] = { x = i, y = 1 } sum = sum + all[i].x"),
+        ("local last", "local point = { x = i, y = 1 } last = point sum = sum + last.x"),
+        ("local keys = {}", "local point = { x = i, y = 1 } keys[point] = i sum = sum + keys[point]"),
+    ];
+    for (before, body) in bodies {
+        for tiers in ALL {
+            let (sum, bytes) = bytes_of_loop(tiers, before, body);
+            assert_eq!(sum, Value::number(12_502_500.0), "{tiers:?}: {body}");
+            assert!(bytes >= 5000.0 * OBJECT, "{tiers:?}: {bytes} bytes: {body}");
+        }
     }
 }
 

@@ -38,7 +38,7 @@ template_macros! {
         // Called when a value was stored in an object.
         macro ^wrote (,object ,value) (when (unlikely (all (notf (is number ,value)) (uge ,value &STRING)
                 (eq (load headers (addr ,object &COLOR) u8) &BLACK)))
-            (callv leaf wrote (arglist (carg (tc) ptr) (carg ,object ptr) (carg ,value u64))))
+            (callv leaf (changes headers) wrote (arglist (carg (tc) ptr) (carg ,object ptr) (carg ,value u64))))
 
         // The first key behind a table's array, which starts with key 0.
         macro ^end (,table) (ucast (load lengths (addr ,table &ARRAY_END) u32) u64)
@@ -351,10 +351,29 @@ template! {
     Op::NewTable! => unsafe (dov
         (set $dst (box table (call leaf new_table (arglist (carg (tc) ptr) (carg $slots u32) (carg $elements u32)) ptr)))
         (^collect))
+    // What a table of a layout is, as `Heap::table_of` makes it.
+    macro ^is_new (,table ,elements ,slots) (dov
+        (holds shapes (addr ,table &SHAPE) $shape u64)
+        (holds headers (addr ,table &ARRAY) (addr ,table &ZERO) ptr)
+        (holds headers (addr ,table &SLOTS) (addr (idx ,table ,elements 8) (&sizeof Table)) ptr)
+        (holds headers (addr ,table &LEN) (ucast ,slots u32) u32)
+        (holds headers (addr ,table &ARRAY_ROOM) (ucast (add ,elements 1) u32) u32)
+        (holds lengths (addr ,table &ARRAY_END) (ucast (add ,elements 1) u32) u32)
+        (holds headers (addr ,table &METATABLE) 0 u64)
+        (holds headers (addr ,table &HASH) 0 u64)
+        (holds headers (addr ,table &FLAGS) &INLINE_FLAGS u16)
+        (holds headers (addr ,table &COLOR) (and (load machine (addr (tc) &WHITE) u8) 1) u8))
+    // A table that is not made takes no memory; but a program may wait for the collector while it makes tables, which comes after many.
+    macro ^count_unmade () (letv: (($debt (add (load machine (addr (tc) &DEBT) i64) &UNMADE)))
+        (dov (guard (le $debt 0) (discard 0)) (store machine (addr (tc) &DEBT) $debt i64)))
     Op::NewObject! => unsafe (dov
-        (^collect)
-        (set $dst (box table (call leaf new_object (arglist (carg (tc) ptr) (carg $layout u64)) ptr))))
-    Op::PutValue => unsafe (store fields (idx (addr (unbox table $object) (&sizeof Table)) $at 8) $value u64)
+        (ifv (kept) (^collect) (^count_unmade))
+        (letv: (($new (call leaf makes (changes machine) new_object (arglist (carg (tc) ptr) (carg $layout u64)) ptr))
+                ($elements (ucast (ucast $counts u32) u64)) ($slots (shr $counts 32)))
+            (dov (^is_new $new $elements $slots) (set $dst (box table $new)))))
+    macro ^put_value (,region) (store ,region (idx (addr (unbox table $object) (&sizeof Table)) $at 8) $value u64)
+    Op::PutElement => unsafe (^put_value elements)
+    Op::PutField => unsafe (^put_value fields)
     Op::SetList => unsafe (callv leaf throws set_list (arglist (carg (tc) ptr) (carg $table u64) (carg $first u32)
         (carg (window $values) ptr) (carg (length $values) u64)))
     Op::SetListAndResults => unsafe (callv leaf throws set_list_and_results (arglist (carg (tc) ptr) (carg $table u64)

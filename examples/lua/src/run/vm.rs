@@ -3,7 +3,6 @@
 use super::draft::{Draft, LocalName, OperandName};
 use crate::object::function::{Closure, Definition, Pack, copy_values};
 use crate::object::heap::{Gc, Header, Heap};
-use crate::object::layout::Layout;
 use crate::object::string::{MAX_LEN, Str};
 use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
@@ -151,8 +150,6 @@ pub(crate) struct Prototype {
     pub(crate) lines: Vec<Line>,
     pub(crate) names: Vec<OperandName>,
     pub(crate) locals: Vec<LocalName>,
-    /// The layouts of which the bytecode has the addresses.
-    _layouts: Vec<Rc<Layout>>,
     pub(crate) chunk: Rc<[u8]>,
     pub(crate) span: (Line, Line),
     /// The names of its upvalues, and whether each is in a cell.
@@ -362,24 +359,14 @@ impl Vm {
         let Draft { lines, names, locals, constants, layouts, span, upvalues, varargs, text, .. } = draft;
         let chunk = chunk.clone();
         let text = text.map(|text| (source.clone(), text));
-        let prototype = Rc::new(Prototype {
-            function,
-            lines,
-            names,
-            locals,
-            _layouts: layouts,
-            chunk,
-            span,
-            upvalues,
-            varargs,
-            text,
-        });
+        let prototype =
+            Rc::new(Prototype { function, lines, names, locals, chunk, span, upvalues, varargs, text });
         let number = function.number() as usize;
         self.prototypes.resize(self.prototypes.len().max(number + 1), None);
         self.prototypes[number] = Some(prototype.clone());
         let constants = constants.into_iter().filter_map(Value::header);
         let constants: Vec<Gc<Header>> = constants.chain(inner.into_iter().map(Gc::header)).collect();
-        self.heap.definition((function.number(), code), constants, prototype)
+        self.heap.definition((function.number(), code), (constants, layouts), prototype)
     }
 
     /// Removes the code of functions that no closure has any more.

@@ -58,12 +58,16 @@ struct Framed {
     quick: bool,
     /// Whether it is a call to which the frame is shown: any memory that is laid out like a frame will do.
     is_shown: bool,
+    /// Whether control comes there only if the memory is made that the template makes.
+    goes_with_made: bool,
 }
 
 /// What an inlined function needs for a bytecode.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum FrameNeed {
     Nothing,
+    /// Memory in which its frame is shown, if it makes memory that is needed.
+    ShownIfMade,
     /// Memory in which its frame is shown.
     Shown,
     /// A frame of its own: it cannot be inlined.
@@ -90,22 +94,28 @@ impl OpcodeCalls {
         let is_written = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut);
         let mut is_refused = QuickAndSlow { quick: is_written, slow: false };
         let (mut framed, mut was_shown) = (Vec::new(), false);
+        let without_made = steps_without_made(template);
         each_step(template, |number, step, quick| {
             let is_shown = core::mem::replace(&mut was_shown, matches!(step, Step::Show { .. }));
+            let goes_with_made = !without_made[number];
             match step {
                 Step::Window { .. } => {
                     let part = if quick { &mut is_refused.quick } else { &mut is_refused.slow };
                     *part = true;
                 }
-                Step::Tail { .. } => framed.push(Framed { step: number, quick, is_shown: false }),
+                Step::Tail { .. } => {
+                    framed.push(Framed { step: number, quick, is_shown: false, goes_with_made })
+                }
                 // Its callees may look at the callers of the function, who show no frame while that is inlined.
-                Step::Invoke { .. } if shows => framed.push(Framed { step: number, quick, is_shown }),
+                Step::Invoke { .. } if shows => {
+                    framed.push(Framed { step: number, quick, is_shown, goes_with_made })
+                }
                 // Nor does a function of Rust show them to the bytecode that it calls.
                 Step::Call { effect: Effect::Memory, .. } if shows => {
-                    framed.push(Framed { step: number, quick, is_shown: false });
+                    framed.push(Framed { step: number, quick, is_shown: false, goes_with_made });
                 }
                 step if observes(step) => {
-                    framed.push(Framed { step: number, quick, is_shown: shows && is_shown });
+                    framed.push(Framed { step: number, quick, is_shown: shows && is_shown, goes_with_made });
                 }
                 _ => {}
             }
@@ -120,7 +130,11 @@ impl OpcodeCalls {
             return FrameNeed::Own;
         }
         let remains = |call: &&Framed| (call.quick || !lacks_slow_path) && !is_inlined(call.step);
-        let need = |call: &Framed| if call.is_shown { FrameNeed::Shown } else { FrameNeed::Own };
+        let need = |call: &Framed| match call.is_shown {
+            true if call.goes_with_made => FrameNeed::ShownIfMade,
+            true => FrameNeed::Shown,
+            false => FrameNeed::Own,
+        };
         self.framed.iter().filter(remains).map(need).max().unwrap_or(FrameNeed::Nothing)
     }
 
@@ -165,17 +179,24 @@ impl CalleeAt {
             CalleeAt::Constant(operand, ty) => {
                 functions.cells.get(ty.truncate(raws[operand as usize]) as usize).copied()
             }
-            CalleeAt::Site { operand, offset, learns_slowly } => {
-                let site = raws[operand as usize];
-                let sites = source.sites?;
-                let is_known = learns_slowly && lacks_slow_path || sites.is_full(site);
-                if !is_known {
-                    return None;
-                }
-                // SAFETY: templates read nothing else of sites.
-                unsafe { sites.read(site + offset as u64, Type::I64.bytes()) }
-            }
+            CalleeAt::Site { .. } => self.known(source, raws, Type::I64, lacks_slow_path),
         }
+    }
+
+    /// A value in a site, if it is known.
+    pub(super) fn known(
+        self,
+        source: &FunctionSource<'_>,
+        raws: &[Raw],
+        ty: Type,
+        lacks_slow_path: bool,
+    ) -> Option<u64> {
+        let CalleeAt::Site { operand, offset, learns_slowly } = self else { return None };
+        let site = raws[operand as usize];
+        let sites = source.sites?;
+        let is_known = learns_slowly && lacks_slow_path || sites.is_full(site);
+        // SAFETY: templates read nothing else of sites.
+        is_known.then(|| unsafe { sites.read(site + offset as u64, ty.bytes()) }).flatten()
     }
 
     /// Whether the call is for the cases of a site that has none, and gets none but on a slow path that is left out.
@@ -229,6 +250,30 @@ pub(super) fn each_step(template: &Template, mut look: impl FnMut(usize, &Step, 
             _ => {}
         }
     }
+}
+
+/// Whether control comes to each step also if the memory is not made that the template makes.
+fn steps_without_made(template: &Template) -> Vec<bool> {
+    let mut comes_to = vec![false; template.blocks as usize];
+    let (mut comes, mut n_values, mut kept) = (true, 0, None);
+    template
+        .steps
+        .iter()
+        .map(|step| {
+            match *step {
+                Step::Block { block, .. } => comes = comes_to[block as usize],
+                Step::Node { op: Op::KEPT, .. } => kept = Some(n_values as Ref),
+                Step::Jump { block, .. } => comes_to[block as usize] |= comes,
+                Step::Branch { flag, then, otherwise, .. } => {
+                    comes_to[then as usize] |= comes && kept != Some(flag);
+                    comes_to[otherwise as usize] |= comes;
+                }
+                _ => {}
+            }
+            n_values += step.n_values();
+            comes
+        })
+        .collect()
 }
 
 fn parts_with(template: &Template, is_it: impl Fn(usize, &Step) -> bool) -> QuickAndSlow {

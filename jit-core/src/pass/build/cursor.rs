@@ -1,7 +1,7 @@
 //! The place in the graph where nodes are added, and the conversions between a value and the 64 bits of its slot.
 
 use super::WORD;
-use crate::ir::graph::{CallData, CallTarget, Effect, Graph, Pred};
+use crate::ir::graph::{CallData, CallMemory, CallTarget, Effect, Graph, Pred};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{Convention, Ref, Signature};
 use crate::vocab::{Op, Sig, Type};
@@ -102,7 +102,8 @@ impl Cursor<'_> {
     /// call.
     pub(super) fn native_call(&mut self, address: u64, args: &'static [Type], ret: Type) -> u64 {
         let signature = Signature { convention: Convention::SysV64, args, ret };
-        self.call_data(CallData { target: CallTarget::Direct(address), signature, effect: Effect::Memory })
+        let (target, memory) = (CallTarget::Direct(address), CallMemory::ANY);
+        self.call_data(CallData { target, signature, effect: Effect::Memory, memory })
     }
 
     /// The code of the trap with which a call failed, or zero.

@@ -14,6 +14,7 @@
 use super::calls::{CallSite, FrameNeed, TemplateCalls};
 use super::decode::name_stack_slots;
 use super::invoke::MAX_ARGUMENTS;
+use super::known_steps::reached_steps;
 use super::{CallEntry, FunctionSource};
 use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 use crate::ir::inlining::{InlinedFrame, Inlining};
@@ -254,6 +255,9 @@ impl InlinePlan {
                 let is_small = || owner.code.len() <= LARGEST_SHOWN[self.makers(number).count() - 1];
                 match need {
                     FrameNeed::Nothing => {}
+                    FrameNeed::ShownIfMade if self.can_show => {
+                        self.inlining.shown_slots = self.slots - source.slots;
+                    }
                     FrameNeed::Shown if self.can_show && is_small() => {
                         self.inlining.shown_slots = self.slots - source.slots;
                     }
@@ -279,8 +283,12 @@ impl InlinePlan {
             let site = calls.sites.iter().find(is_it);
             site.is_some_and(|site| site.callee.has_no_case(owner, &raws, lacks_slow_path))
         };
-        let need = calls
-            .needs_frame(lacks_slow_path, |step| self.call_of(place, step).is_some() || is_left_out(step));
+        let is_inlined = |step| self.call_of(place, step).is_some() || is_left_out(step);
+        let mut need = calls.needs_frame(lacks_slow_path, is_inlined);
+        if need >= FrameNeed::Shown && !calls.sites.is_empty() {
+            let reached = reached_steps(owner, owner.templates[opcode], &raws, lacks_slow_path);
+            need = calls.needs_frame(lacks_slow_path, |step| is_inlined(step) || !reached[step]);
+        }
         self.templates = templates;
         need
     }

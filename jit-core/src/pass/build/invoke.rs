@@ -10,7 +10,7 @@ use super::cursor::Cursor;
 use super::link::{Linker, Operands};
 use super::{SLOT_BYTES, WORD};
 use crate::ir::frames::ShowPlan;
-use crate::ir::graph::{CallData, CallTarget, Effect};
+use crate::ir::graph::{CallData, CallMemory, CallTarget, Effect};
 use crate::ir::index::Node;
 use crate::ir::list::Refs;
 use crate::ir::template::{Arguments, Convention, Ref, Signature};
@@ -140,7 +140,7 @@ impl<O: Operands> Linker<'_, O> {
         self.each_argument(&args, |linker, _, bits| linker.scratch.inputs.push(bits));
         let signature =
             Signature { convention: Convention::Bytecode, args: &TYPES[..1 + n_args], ret: Type::I64 };
-        let call = self.cursor.call_data(CallData { target, signature, effect });
+        let call = self.cursor.call_data(CallData { target, signature, effect, memory: CallMemory::ANY });
         let bits = self.cursor.push(op, WORD, &self.scratch.inputs, call);
         if ret != Type::Void {
             let value = self.cursor.bits_as(bits, ret);
@@ -228,7 +228,8 @@ impl<O: Operands> Linker<'_, O> {
         self.each_argument(args, |linker, _, bits| linker.scratch.inputs.push(bits));
         let args = &TYPES[..1 + args.len::<O>()];
         let signature = Signature { convention: Convention::Bytecode, args, ret: Type::Void };
-        let call = self.cursor.call_data(CallData { target, signature, effect: Effect::Memory });
+        let memory = CallMemory::ANY;
+        let call = self.cursor.call_data(CallData { target, signature, effect: Effect::Memory, memory });
         self.cursor.leave(Op::TAIL_INVOKE, Type::Void, &self.scratch.inputs, call);
     }
 

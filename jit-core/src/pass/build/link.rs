@@ -28,8 +28,8 @@ pub(super) trait Operands {
     /// A run of registers that are passed to a callee one by one.
     type Run;
 
-    /// Whether the cases of sites may be known.
-    const KNOWS_SITES: bool = false;
+    /// Whether a function is linked: the cases of sites may be known, what places hold is of use, and what nobody needs is not made.
+    const IS_FUNCTION: bool = false;
 
     /// The value of a VM register.
     fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node;
@@ -100,6 +100,11 @@ pub(super) trait Operands {
     fn slow_entry(&mut self, cursor: &mut Cursor<'_>) -> Option<Node>;
     /// The block is the start of the bytecode's slow path. Ends the block if that is left out.
     fn slow(&mut self, cursor: &mut Cursor<'_>);
+
+    /// Whether memory is there that a bytecode has made.
+    fn is_kept(&mut self, _: u32) -> bool {
+        true
+    }
 
     /// Whether a flag holds, if the way on which it does not is to be left out.
     fn decides(&mut self, cursor: &Cursor<'_>, flag: Node) -> Option<bool>;
@@ -263,6 +268,11 @@ impl<O: Operands> Linker<'_, O> {
     fn step(&mut self, step: &Step, template: &Template) {
         let Linker { cursor, operands, scratch, .. } = self;
         let value = match *step {
+            Step::Node { op: Op::HOLDS, .. } if !O::IS_FUNCTION => return,
+            Step::Node { op: Op::KEPT, .. } => {
+                let is_kept = operands.is_kept(cursor.at);
+                cursor.graph.known_flag(is_kept, cursor.at)
+            }
             Step::Node { op, sig, inputs, imm } => {
                 let inputs = Inputs { values: &scratch.values, refs: &inputs };
                 let node = match imm {
@@ -374,7 +384,7 @@ impl<O: Operands> Linker<'_, O> {
 
     fn call(
         &mut self,
-        NativeCall { callee, args, signature }: NativeCall,
+        NativeCall { callee, args, signature, memory }: NativeCall,
         (throws, catches): (bool, bool),
         effect: Effect,
     ) {
@@ -401,6 +411,7 @@ impl<O: Operands> Linker<'_, O> {
             target,
             signature: Signature { ret: returned, ..signature },
             effect,
+            memory,
         });
         let node = cursor.push(op, Sig { from: Type::Void, ty: returned }, inputs, call);
         if signature.ret != Type::Void {
@@ -464,7 +475,7 @@ impl<O: Operands> Linker<'_, O> {
         let cold = match likelihood {
             Likelihood::Likely => Some(to_otherwise),
             Likelihood::Unlikely => Some(to_then),
-            Likelihood::FirstCase => (!O::KNOWS_SITES).then_some(to_otherwise),
+            Likelihood::FirstCase => (!O::IS_FUNCTION).then_some(to_otherwise),
             Likelihood::Even => None,
         };
         if let Some(cold) = cold {

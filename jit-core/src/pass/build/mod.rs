@@ -40,6 +40,7 @@ mod interpreted;
 mod invoke;
 mod jumps;
 mod known_kinds;
+mod known_steps;
 mod leave;
 mod link;
 mod liveness;
@@ -178,6 +179,15 @@ pub struct BuildScratch {
     pub(super) chaos: Chaos,
 }
 
+/// What is known of the memory that templates make.
+#[derive(Debug, Default)]
+pub(super) struct MadeMemory {
+    /// The places of which the memory is needed. The code is built for that of all others not to be made.
+    pub(super) needed: Vec<u32>,
+    /// Those for which it was built so.
+    pub(super) without: Vec<u32>,
+}
+
 /// The function being linked.
 #[derive(Debug, Default)]
 struct FunctionScratch {
@@ -191,6 +201,7 @@ struct FunctionScratch {
     dead_loops: DeadLoops,
     guards: LoopGuards,
     known_kinds: KnownKinds,
+    made: MadeMemory,
     /// The sites of the current template whose cases the code knows, though its slow path may add others.
     known_sites: Vec<u64>,
     /// The registers that the function may write; their slots may be out of date.
@@ -206,7 +217,16 @@ struct FunctionScratch {
 impl BuildScratch {
     /// Frees the memory.
     pub(super) fn release(&mut self) {
-        *self = BuildScratch { chaos: core::mem::take(&mut self.chaos), ..BuildScratch::default() };
+        let (chaos, made) = (core::mem::take(&mut self.chaos), core::mem::take(self.made()));
+        *self = BuildScratch { chaos, ..BuildScratch::default() };
+        *self.made() = made;
+    }
+}
+
+impl BuildScratch {
+    /// What is known of the memory that the function makes which is built.
+    pub(super) fn made(&mut self) -> &mut MadeMemory {
+        &mut self.function.made
     }
 }
 
@@ -217,6 +237,7 @@ pub fn build(scratch: &mut BuildScratch, source: &FunctionSource<'_>, graph: &mu
         graph.clear(source.vocab);
         graph.has_captured = !source.captured.is_empty();
         function.registers.set_params_for_all(params_for_all);
+        function.made.without.clear();
         function.code.plan.make(source, true);
         graph.states.inlining.clone_from(&function.code.plan.inlining);
         function::scan(function, source, graph, chaos);

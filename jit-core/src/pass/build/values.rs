@@ -10,7 +10,7 @@ use super::inline::lacks_slow_path;
 use super::invoke::{InvokeArguments, InvokeTarget, MAX_ARGUMENTS};
 use super::link::{LocalBlock, Operands, SitePlace};
 use super::show::ShowNodes;
-use super::{FunctionScratch, FunctionSource, WORD};
+use super::{FunctionScratch, FunctionSource, MadeMemory, WORD};
 use crate::ir::bytecode::{OperandKind, Raw, run_of};
 use crate::ir::graph::{Access, Effect, Graph};
 use crate::ir::index::{Block, List, Node};
@@ -70,7 +70,7 @@ pub(super) enum Needs {
 
 impl Operands for ValueOperands<'_> {
     type Run = Range<usize>;
-    const KNOWS_SITES: bool = true;
+    const IS_FUNCTION: bool = true;
 
     fn read(&mut self, cursor: &mut Cursor<'_>, operand: u8, ty: Type) -> Node {
         let register = self.operand(cursor.at, operand) as u32;
@@ -256,6 +256,15 @@ impl Operands for ValueOperands<'_> {
     }
 
     /// Which cases a site has is known when the function is built, and of which kind a value is in most cases.
+    fn is_kept(&mut self, at: u32) -> bool {
+        let MadeMemory { needed, without } = &mut self.scratch.made;
+        let is_needed = needed.contains(&at);
+        if !is_needed && !without.contains(&at) {
+            without.push(at);
+        }
+        is_needed
+    }
+
     fn decides(&mut self, cursor: &Cursor<'_>, flag: Node) -> Option<bool> {
         if let Some(holds) = self.scratch.known_kinds.decides(cursor.graph, cursor.block, flag) {
             self.may_be_unreached = true;

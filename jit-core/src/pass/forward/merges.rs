@@ -139,6 +139,9 @@ impl Forwarder<'_> {
             if is_written.next() == Some(false) {
                 return true;
             }
+            if writes.is_called(inner, one.place) {
+                return false;
+            }
             one.value = Value::Different;
             let is_here = |place: &(MemoryPlace, Type)| *place == (one.place, one.ty);
             let is_here_or_apart =
@@ -152,7 +155,7 @@ impl Forwarder<'_> {
         let ty = self.graph.node(store).sig.from;
         let (address, region) = (self.graph.inputs(store)[0], self.graph.region(store));
         let finds = |node: Node| self.found_in_loop(known, is_written, node, MAX_LOADS);
-        (MemoryPlace::of(self.graph, address, ty, region, finds), ty)
+        (self.scratch.private.known(MemoryPlace::of(self.graph, address, ty, region, finds)), ty)
     }
 
     /// What stands for a value in such a loop.
@@ -162,7 +165,8 @@ impl Forwarder<'_> {
             return node;
         }
         let finds = |node: Node| self.found_in_loop(known, is_written, node, most - 1);
-        let (place, ty) = (MemoryPlace::of_load(self.graph, node, finds), self.graph.node(node).ty());
+        let place = self.scratch.private.known(MemoryPlace::of_load(self.graph, node, finds));
+        let ty = self.graph.node(node).ty();
         let mut all = core::iter::zip(known, is_written);
         let found = all.find(|(one, is_written)| !**is_written && (one.place, one.ty) == (place, ty));
         found.and_then(|(one, _)| self.scratch.merges.node_of(one.value)).unwrap_or(node)

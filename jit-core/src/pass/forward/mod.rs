@@ -20,7 +20,7 @@
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
-use super::places::{MAX_ADDRESS, MemoryPlace, WrittenPlaces};
+use super::places::{MAX_ADDRESS, MemoryPlace, PrivateMemory, WrittenPlaces};
 use crate::ir::graph::{Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
 use crate::ir::regions::{MemoryRegion, MemoryRegions};
@@ -29,6 +29,8 @@ use merges::{Merges, Value};
 
 /// How many values in memory are remembered; the oldest are forgotten.
 const MAX_KNOWN: usize = 24;
+/// How many more of those are remembered that are in memory which calls have made.
+const MAX_MADE: usize = 72;
 
 mod merges;
 
@@ -47,6 +49,7 @@ pub struct Scratch {
     merges: Merges,
     is_dead: Vec<bool>,
     is_frame: Vec<bool>,
+    private: PrivateMemory,
     work: Vec<Node>,
     pub(super) steps: Steps,
 }
@@ -86,6 +89,7 @@ pub fn forward(scratch: &mut Scratch, graph: &mut Graph) -> bool {
     scratch.is_dead.resize(graph.nodes.len(), false);
     let mut forwarder = Forwarder { graph, scratch, frame_escapes: false, changed: false };
     forwarder.find_frame();
+    forwarder.scratch.private.find(forwarder.graph);
     forwarder.hoist();
     forwarder.scratch.merges.start();
     forwarder.walk();
@@ -145,7 +149,9 @@ impl Forwarder<'_> {
                     let mut inputs = self.graph.links[data.inputs.range()].iter();
                     match data.op {
                         Op::LOAD => false,
-                        Op::STORE | Op::ADDR | Op::IDX => inputs.skip(1).any(|input| is_frame[input.at()]),
+                        Op::STORE | Op::HOLDS | Op::ADDR | Op::IDX => {
+                            inputs.skip(1).any(|input| is_frame[input.at()])
+                        }
                         op if self.graph.vocab.info(op).is_call()
                             && self.graph.calls[data.imm as usize].effect == Effect::Observes =>
                         {
@@ -264,15 +270,28 @@ impl Forwarder<'_> {
 
     fn visit(&mut self, node: Node) {
         let data = *self.graph.node(node);
+        if self.graph.makes(node) {
+            // It is other memory each time.
+            self.scratch.known.retain(|known| known.place.base.node != node);
+        }
         match data.op {
             Op::LOAD => self.load(node),
             Op::STORE => self.store(node),
+            Op::HOLDS => self.hold(node),
             op if self.graph.vocab.info(op).is_call() => match self.graph.calls[data.imm as usize].effect {
                 Effect::Pure => {}
+                // It reads what was stored, wherever that is.
+                Effect::Leaf if self.graph.written(node) != MemoryRegions::ALL => {
+                    let changed = self.graph.written(node);
+                    let (is_frame, escapes) = (&self.scratch.is_frame, self.frame_escapes);
+                    let stays = |place: MemoryPlace| !escapes && is_frame[place.base.node.at()];
+                    self.scratch.known.retain(|known| stays(known.place) || !known.place.may_be_in(changed));
+                    self.scratch.pending.retain(|store| stays(store.place));
+                }
                 Effect::Leaf | Effect::Memory if !self.frame_escapes => {
                     let is_frame = &self.scratch.is_frame;
                     let stays =
-                        |known: &Known| is_frame[known.place.base.node.at()] || known.place.never_changes();
+                        |known: &Known| is_frame[known.place.base.node.at()] || known.place.stays_in_calls();
                     self.scratch.known.retain(stays);
                     self.scratch.pending.retain(|store| is_frame[store.place.base.node.at()]);
                 }
@@ -295,16 +314,18 @@ impl Forwarder<'_> {
 
     /// Forgets all that may change.
     fn forget(&mut self) {
-        self.scratch.known.retain(|known| known.place.never_changes());
+        self.scratch.known.retain(|known| known.place.stays_in_calls());
     }
 
     /// The place that an access of this type touches at an address.
     fn place(&self, address: Node, ty: Type, region: MemoryRegion) -> MemoryPlace {
-        MemoryPlace::of(self.graph, address, ty, region, |node| self.current(node))
+        let place = MemoryPlace::of(self.graph, address, ty, region, |node| self.current(node));
+        self.scratch.private.known(place)
     }
 
     fn place_of_load(&self, node: Node) -> MemoryPlace {
-        MemoryPlace::of_load(self.graph, node, |node| self.current(node))
+        let place = MemoryPlace::of_load(self.graph, node, |node| self.current(node));
+        self.scratch.private.known(place)
     }
 
     fn load(&mut self, node: Node) {
@@ -384,10 +405,25 @@ impl Forwarder<'_> {
         self.remember(Known { place, ty, value: Value::Of(value) });
     }
 
+    /// What a template says of a place is as good as a load of it.
+    fn hold(&mut self, node: Node) {
+        let ty = self.graph.node(node).sig.from;
+        let [address, value] = *self.graph.inputs(node) else { unreachable!("it has two operands") };
+        let place = self.place(address, ty, self.graph.region(node));
+        self.remember(Known { place, ty, value: Value::Of(self.current(value)) });
+    }
+
     fn remember(&mut self, known: Known) {
-        let all = &mut self.scratch.known;
-        if all.len() == MAX_KNOWN {
-            all.remove(0);
+        let (graph, all) = (&*self.graph, &mut self.scratch.known);
+        if all.len() >= MAX_KNOWN {
+            // What is in memory that was made comes on top: all of that is to be known for the memory not to be needed.
+            let is_other = |known: &Known| !graph.makes(known.place.base.node);
+            let n_others = all.iter().filter(|known| is_other(known)).count();
+            if n_others >= MAX_KNOWN {
+                all.remove(all.iter().position(is_other).unwrap_or(0));
+            } else if all.len() == MAX_KNOWN + MAX_MADE {
+                all.remove(0);
+            }
         }
         all.push(known);
     }

@@ -1,0 +1,391 @@
+//! Memory that nobody needs is not made. A machine of objects in memory that functions of Rust make: every tier has the same results,
+//! wherever the optimizer makes the objects, and it makes none that stay in a function.
+
+use azulejo::__private::core::fuzzing::Random;
+use azulejo::prelude::*;
+use core::cell::Cell;
+
+const PAIR: u32 = 0x5ae1;
+
+/// An object of two numbers and the address of another object.
+#[derive(Fields)]
+#[repr(C)]
+struct Object {
+    shape: Cell<u32>,
+    size: Cell<u32>,
+    values: [Cell<u64>; 3],
+}
+
+#[derive(Default)]
+#[repr(C)]
+struct Vm {
+    /// How many objects were made since they were looked at last.
+    debt: Cell<i64>,
+    n_turns: u32,
+    n_seen: u32,
+    #[expect(clippy::vec_box, reason = "templates have their addresses")]
+    objects: Vec<Box<Object>>,
+}
+
+#[derive(Bytecode, Clone, Copy, Debug)]
+#[bytecode(context = Vm)]
+enum Op {
+    New {
+        dst: Out<u64>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    Get {
+        dst: Out<i64>,
+        object: In<u64>,
+        at: Imm<u32>,
+    },
+    Set {
+        object: In<u64>,
+        at: Imm<u32>,
+        value: In<i64>,
+    },
+    Hold {
+        object: In<u64>,
+        other: In<u64>,
+    },
+    Held {
+        dst: Out<u64>,
+        object: In<u64>,
+    },
+    /// The same where something is held.
+    Inner {
+        dst: Out<u64>,
+        object: In<u64>,
+    },
+    Same {
+        dst: Out<i64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    Move {
+        dst: Out<u64>,
+        a: In<u64>,
+    },
+    Number {
+        dst: Out<i64>,
+        value: Imm<i64>,
+    },
+    Add {
+        dst: Out<i64>,
+        a: In<i64>,
+        b: In<i64>,
+    },
+    /// What an object has, if the number is a multiple of this one: that is rare.
+    SumIfRare {
+        dst: InOut<i64>,
+        object: In<u64>,
+        of: Imm<i64>,
+    },
+    /// The same on a slow path.
+    SumSlowly {
+        dst: InOut<i64>,
+        object: In<u64>,
+        of: Imm<i64>,
+    },
+    /// Leaves compiled code, if that is so.
+    LeaveIfRare {
+        a: In<i64>,
+        of: Imm<i64>,
+    },
+    JumpIfLess {
+        a: In<i64>,
+        b: In<i64>,
+        to: Label,
+    },
+    Count {
+        n: InOut<i64>,
+        to: Label,
+    },
+    Return {
+        a: In<i64>,
+    },
+    ReturnSum {
+        object: In<u64>,
+    },
+}
+
+template! {
+    regions { heads, values, machine }
+
+    macro ^value (,object ,at) (idx (addr ,object (&offset_of Object, values)) ,at 8)
+    macro ^is_rare (,a) (unlikely (zr (and ,a $of)))
+    macro ^sum (,object) (call leaf (changes machine) sum (arglist (carg (tc) ptr) (carg ,object ptr)) i64)
+
+    Op::New! => unsafe (dov
+        (when (kept) (when (unlikely (gt (load machine (addr (tc) (&offset_of Vm, debt)) i64) 20))
+            (callv observes take_turn (arglist (carg (tc) ptr)))))
+        (letv: (($new (call leaf makes (changes machine) make (arglist (carg (tc) ptr)) ptr))) (dov
+            (holds heads $new &PAIR u32)
+            (holds heads (addr $new (&offset_of Object, size)) 3 u32)
+            (holds values (^value $new 2) 0 u64)
+            (store values (^value $new 0) $a i64)
+            (store values (^value $new 1) $b i64)
+            (set $dst $new))))
+    Op::Get => unsafe (do
+        (when (ne (load heads $object u32) &PAIR) (trap 1))
+        (when (uge $at (load heads (addr $object (&offset_of Object, size)) u32)) (trap 2))
+        (load values (^value $object $at) i64))
+    Op::Set => unsafe (dov
+        (when (ne (load heads $object u32) &PAIR) (trap 1))
+        (store values (^value $object $at) $value i64))
+    Op::Hold => unsafe (store values (^value $object 2) $other u64)
+    // Nothing is held by what was made; that is an object, too.
+    Op::Held => unsafe (let: (($held (load values (^value $object 2) u64))) (if (zr $held) $object $held))
+    Op::Inner => unsafe (load values (^value $object 2) u64)
+    Op::Same => (flagval (eq $a $b) i64)
+    Op::Move => $a
+    Op::Number => (copy $value)
+    Op::Add => (add $a $b)
+    Op::SumIfRare! => unsafe (when (^is_rare $dst) (set $dst (add $dst (^sum $object))))
+    Op::SumSlowly! => unsafe (when (^is_rare $dst) (slowv (set $dst (add $dst (^sum $object)))))
+    Op::LeaveIfRare => (when (^is_rare $a) (exit))
+    Op::JumpIfLess => (when (lt $a $b) (branch $to))
+    Op::Count! => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
+    Op::Return => (return $a)
+    Op::ReturnSum => unsafe (return (^sum $object))
+}
+
+fn make(vm: &mut Vm) -> *mut Object {
+    vm.debt.set(vm.debt.get() + 1);
+    // What a template does not store must not be read.
+    let values = [0x5e5e, 0x5e5e, 0].map(Cell::new);
+    let mut new = Box::new(Object { shape: Cell::new(PAIR), size: Cell::new(3), values });
+    let address = &raw mut *new;
+    vm.objects.push(new);
+    address
+}
+
+fn take_turn(vm: &mut Vm) {
+    vm.debt.set(0);
+    vm.n_turns += 1;
+}
+
+/// A number that depends on all that an object has.
+fn sum(vm: &mut Vm, object: &Object) -> i64 {
+    assert_eq!((object.shape.get(), object.size.get()), (PAIR, 3));
+    vm.n_seen += 1;
+    let [a, b, held] = [0, 1, 2].map(|at| object.values[at].get());
+    let own = (a as i64).wrapping_mul(3).wrapping_add((b as i64).wrapping_mul(5));
+    if held == 0 {
+        return own;
+    }
+    // SAFETY: objects hold objects, and all are there as long as the machine.
+    let other = unsafe { &*core::ptr::with_exposed_provenance::<Object>(held as usize) };
+    assert_eq!(other.shape.get(), PAIR);
+    own.wrapping_add((other.values[0].get() as i64).wrapping_mul(7))
+}
+
+const OBJECTS: core::ops::Range<u32> = 0..4;
+const NUMBERS: core::ops::Range<u32> = 4..8;
+const COUNTERS: core::ops::Range<u32> = 8..10;
+const REGISTERS: u32 = 10;
+
+/// A program: what it does once, with loops around parts of it. All objects are made in the outermost one, or there are some from outside.
+fn program(random: &mut Random) -> Vec<Op> {
+    let number = |dst: u32, value: i64| Op::Number { dst: dst.into(), value: Imm(value) };
+    let mut code: Vec<Op> = NUMBERS.map(|dst| number(dst, i64::from(dst) * 3)).collect();
+    let object = |random: &mut Random, dst: u32| {
+        let [a, b] = [0; 2].map(|_| (NUMBERS.start + random.below(4) as u32).into());
+        Op::New { dst: dst.into(), a, b }
+    };
+    code.extend(OBJECTS.map(|dst| object(random, dst)));
+    let mut heads = Vec::new();
+    for counter in COUNTERS {
+        code.push(number(counter, 6));
+        heads.push((counter, code.len()));
+        if random.one_in(2) {
+            code.extend(OBJECTS.take(1 + random.below(4)).map(|dst| object(random, dst)));
+        }
+        some(random, &mut code, object);
+    }
+    while let Some((counter, head)) = heads.pop() {
+        some(random, &mut code, object);
+        code.push(Op::Count { n: counter.into(), to: Label(head as u32) });
+        some(random, &mut code, object);
+    }
+    code.push(match random.below(3) {
+        0 => Op::ReturnSum { object: 0.into() },
+        _ => Op::Return { a: NUMBERS.start.into() },
+    });
+    code
+}
+
+/// Adds some bytecodes.
+fn some(random: &mut Random, code: &mut Vec<Op>, new: impl Fn(&mut Random, u32) -> Op) {
+    for _ in 0..random.below(9) {
+        let mut of = |all: &core::ops::Range<u32>| all.start + random.below(all.len()) as u32;
+        let (to, object, other) = (of(&OBJECTS), of(&OBJECTS).into(), of(&OBJECTS).into());
+        let (dst, a, b) = (of(&NUMBERS), of(&NUMBERS).into(), of(&NUMBERS).into());
+        let (at, skips) = (Imm(random.below(2) as u32), random.below(3) as u32);
+        let of = Imm([1, 7, 63, 1023][random.below(4)]);
+        code.push(match random.below(24) {
+            0..=4 => new(random, to),
+            5..=8 => Op::Get { dst: dst.into(), object, at },
+            9..=12 => Op::Set { object, at, value: a },
+            13 => Op::Hold { object, other },
+            14 => Op::Held { dst: to.into(), object },
+            15 if random.one_in(3) => Op::Same { dst: dst.into(), a: object, b: other },
+            16 => Op::Move { dst: to.into(), a: object },
+            17 => Op::SumIfRare { dst: dst.into(), object, of },
+            18 => Op::SumSlowly { dst: dst.into(), object, of },
+            19 => Op::LeaveIfRare { a, of },
+            // Over what comes next, of which there is something in any case.
+            20 => Op::JumpIfLess { a, b, to: Label(code.len() as u32 + 1 + skips) },
+            _ => Op::Add { dst: dst.into(), a, b },
+        });
+        if let Some(Op::JumpIfLess { .. }) = code.last() {
+            let mut of = |all: &core::ops::Range<u32>| all.start + random.below(all.len()) as u32;
+            for _ in 0..skips {
+                let (object, value) = (of(&OBJECTS).into(), of(&NUMBERS).into());
+                code.push(Op::Set { object, at: Imm(0), value });
+            }
+        }
+    }
+}
+
+/// What a program returns in each of some runs, and what was found out of its objects.
+fn runs(engine: &Engine<Op>, function: FunctionId, n_runs: u32) -> Vec<(Result<i64, Error>, u32)> {
+    let run = |_| {
+        let mut vm = Vm::default();
+        let result = engine.call(function, &mut vm, ());
+        (result, vm.n_seen)
+    };
+    (0..n_runs).map(run).collect()
+}
+
+#[test]
+fn random_programs_do_the_same_in_every_tier() {
+    let can_compile = azulejo::can_compile().is_ok();
+    for seed in 0..if cfg!(miri) { 2 } else { 400 } {
+        let code = program(&mut Random::new(seed));
+        let define =
+            |engine: &Engine<Op>| engine.define("random", code.clone(), REGISTERS).expect("it is right");
+        let interpreted = Engine::<Op>::builder().only(Tier::Interpreter).build();
+        let expected = runs(&interpreted, define(&interpreted), 1)[0];
+        assert!(expected.0.is_ok(), "{expected:?}");
+        for tier in [Tier::Baseline, Tier::Optimizer] {
+            if !can_compile {
+                break;
+            }
+            let engine = Engine::<Op>::builder().up_to(tier).build();
+            let function = define(&engine);
+            for n_warm in [0, 1, 2] {
+                runs(&engine, function, n_warm);
+                engine.compile_in(function, tier).expect("it is compiled");
+                for found in runs(&engine, function, 3) {
+                    assert_eq!(found, expected, "seed {seed} {tier:?} {n_warm} {code:#?}");
+                }
+            }
+        }
+        let climbing = Engine::<Op>::builder().thresholds(2, 10).build();
+        let function = define(&climbing);
+        for found in runs(&climbing, function, 6) {
+            assert_eq!(found, expected, "seed {seed} climbing {code:#?}");
+        }
+    }
+}
+
+/// A loop of so many iterations around some bytecodes, which computes the sum of register 4 in register 7; and how many objects it makes in
+/// the interpreter and in the optimizer's code, where it has run before. The results are the same.
+fn made(body: &[Op], n: i64) -> [usize; 2] {
+    let mut code = vec![
+        Op::Number { dst: 4.into(), value: Imm(0) },
+        Op::Number { dst: 5.into(), value: Imm(5) },
+        Op::Number { dst: 6.into(), value: Imm(6) },
+        Op::Number { dst: 7.into(), value: Imm(1) },
+        Op::Number { dst: 8.into(), value: Imm(n) },
+    ];
+    let head = code.len() as u32;
+    code.extend_from_slice(body);
+    code.push(Op::Add { dst: 7.into(), a: 7.into(), b: 4.into() });
+    code.push(Op::Count { n: 8.into(), to: Label(head) });
+    code.push(Op::Return { a: 7.into() });
+    let found = [Tier::Interpreter, Tier::Optimizer].map(|tier| {
+        let engine = Engine::<Op>::builder().up_to(tier).build();
+        let function = engine.define("made", code.clone(), REGISTERS).expect("it is right");
+        let _: i64 = engine.call(function, &mut Vm::default(), ()).expect("nothing fails");
+        if tier != Tier::Interpreter {
+            engine.compile_in(function, tier).expect("it is compiled");
+        }
+        let mut vm = Vm::default();
+        let result: i64 = engine.call(function, &mut vm, ()).expect("nothing fails");
+        (result, vm.objects.len(), vm.n_turns)
+    });
+    let [interpreted, optimized] = found;
+    assert_eq!(interpreted.0, optimized.0, "{body:#?}");
+    // What is made is looked at from time to time.
+    for (_, made, n_turns) in found {
+        assert!((n_turns as usize + 1) * 30 >= made, "{n_turns} turns for {made} objects");
+    }
+    [interpreted.1, optimized.1]
+}
+
+/// Makes an object in register 0.
+fn new() -> Op {
+    Op::New { dst: 0.into(), a: 7.into(), b: 5.into() }
+}
+
+fn get(dst: u32, object: u32, at: u32) -> Op {
+    Op::Get { dst: dst.into(), object: object.into(), at: Imm(at) }
+}
+
+#[test]
+fn what_stays_in_a_function_is_not_made() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    assert_eq!(made(&[new(), get(4, 0, 0)], 100), [100, 0]);
+    // Nor what is stored in such memory, and what is changed in it.
+    let other = Op::New { dst: 1.into(), a: 5.into(), b: 6.into() };
+    let held = [
+        new(),
+        other,
+        Op::Hold { object: 0.into(), other: 1.into() },
+        Op::Inner { dst: 2.into(), object: 0.into() },
+        Op::Set { object: 2.into(), at: Imm(1), value: 7.into() },
+        get(4, 1, 1),
+    ];
+    assert_eq!(made(&held, 100), [200, 0]);
+}
+
+#[test]
+fn what_rare_ways_need_is_made_there() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    // One of 64 iterations, and code is left in none.
+    let rarely = Op::SumIfRare { dst: 8.into(), object: 0.into(), of: Imm(63) };
+    let changed = Op::Set { object: 0.into(), at: Imm(0), value: 6.into() };
+    let body = [new(), changed, rarely, Op::Number { dst: 4.into(), value: Imm(2) }];
+    let [all, some] = made(&body, 63);
+    assert_eq!((all, some), (63, 0));
+    // Here it is left: what is made then is what the interpreter goes on with.
+    let leave = Op::LeaveIfRare { a: 8.into(), of: Imm(63) };
+    let [all, some] = made(&[new(), changed, leave, get(4, 0, 0)], 1000);
+    assert_eq!(all, 1000);
+    assert!((1..1000).contains(&some), "{some} objects");
+}
+
+#[test]
+fn what_goes_elsewhere_is_made() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    // In each iteration somebody looks at it; it is asked whether it is the same one as another.
+    let seen = Op::SumIfRare { dst: 6.into(), object: 0.into(), of: Imm(0) };
+    for body in
+        [&[new(), seen, get(4, 0, 1)][..], &[new(), Op::Same { dst: 4.into(), a: 0.into(), b: 1.into() }]]
+    {
+        let first = Op::New { dst: 1.into(), a: 5.into(), b: 6.into() };
+        let body: Vec<Op> = [first].iter().chain(body).copied().collect();
+        let [all, some] = made(&body, 100);
+        assert_eq!(all, 200);
+        assert!(some >= 100, "{some} objects: {body:#?}");
+    }
+}
