@@ -93,6 +93,9 @@ impl Table {
     /// The flag of metatables that have been asked for `__newindex`, and have none.
     pub(crate) const NO_SETTER: u16 = 1;
 
+    /// The same of `__eq`.
+    pub(crate) const NO_EQUAL: u16 = 1 << 1;
+
     /// The most words that follow a table.
     pub(super) const MAX_INLINE: u32 = 16;
 
@@ -183,7 +186,7 @@ impl Table {
 
     /// Forgets that there is no `__newindex`.
     fn forget_absent(&self) {
-        self.header.flags.set(self.header.flags.get() & !Table::NO_SETTER);
+        self.header.flags.set(self.header.flags.get() & !(Table::NO_SETTER | Table::NO_EQUAL));
     }
 
     /// Visits the memory that belongs to the table alone.

@@ -44,6 +44,7 @@ pub(super) const LEN: usize = offset_of!(Header, len);
 pub(super) const PROTOTYPE_FLAG: u16 = Table::PROTOTYPE;
 /// Metatables that have no `__newindex` have it, if they were asked.
 pub(super) const NO_SETTER: u16 = Table::NO_SETTER;
+pub(super) const NO_EQUAL: u16 = Table::NO_EQUAL;
 pub(super) const FLAGS: usize = offset_of!(Header, flags);
 pub(super) const COLOR: usize = offset_of!(Header, color);
 pub(super) const CODE: usize = offset_of!(Closure, code);

@@ -99,6 +99,11 @@ pub(crate) fn compare(vm: &mut Vm, frames: Frames<'_>, which: u32, a: u64, b: u6
     let (a, b) = (Value(a), Value(b));
     if which == EQUAL {
         let methods = [a, b].map(|value| vm.metamethod(value, EQUAL));
+        if methods[0].is_none()
+            && let Some(meta) = a.as_table().and_then(|table| table.metatable())
+        {
+            meta.header().set(Table::NO_EQUAL);
+        }
         return match methods {
             [Some(one), Some(other)] if one == other => vm.call_operator(&frames, one, a, b),
             _ => Ok(FALSE),

@@ -117,10 +117,13 @@ template! {
     macro ^less_equal (,a ,b) (as ((,a number) (,b number)) (le ,a ,b) (^compare &LESS_EQUAL ,a ,b))
     macro ^with_const (,operator ,which) (as (($a number)) (,operator $a $k) (^compare ,which $a (bitcast $k u64)))
     macro ^const_with (,operator ,which) (as (($a number)) (,operator $a $k) (^compare ,which (bitcast $k u64) $a))
+    // Tables without a metatable that says when they are equal are not, unless they are the same one.
+    macro ^has_no_equal (,a) (all (is table ,a) (^says_nothing (load headers (addr (unbox table ,a) &METATABLE) u64)))
+    macro ^says_nothing (,meta) (any (zr ,meta) (nz (and (load headers (addr ,meta &FLAGS) u16) &NO_EQUAL)))
     // Numbers are equal by their values, all else by its bits; and tables by what their metatables say.
     macro ^equal (,a ,b) (as ((,a number) (,b number)) (eq ,a ,b)
         (any (eq ,a ,b) (all (uge ,a &STRING) (eq (shr ,a 48) (shr ,b 48)) (ne (shr ,a 48) &STRING_TAG)
-            (^compare &EQUAL ,a ,b))))
+            (notf (^has_no_equal ,a)) (^compare &EQUAL ,a ,b))))
 
     Op::Jump                     => (branch $to)
     Op::JumpIfTrue               => (when (^is_true $a) (branch $to))
