@@ -23,6 +23,7 @@ struct Vm {
     debt: Cell<i64>,
     n_turns: u32,
     n_seen: u32,
+    kept: Option<core::ptr::NonNull<Object>>,
     #[expect(clippy::vec_box, reason = "templates have their addresses")]
     objects: Vec<Box<Object>>,
 }
@@ -63,6 +64,15 @@ enum Op {
         a: In<u64>,
         b: In<u64>,
     },
+    /// A number by which an object is found: a part of its address.
+    Pack {
+        dst: Out<u64>,
+        object: In<u64>,
+    },
+    Unpack {
+        dst: Out<u64>,
+        packed: In<u64>,
+    },
     Move {
         dst: Out<u64>,
         a: In<u64>,
@@ -92,6 +102,24 @@ enum Op {
     LeaveIfRare {
         a: In<i64>,
         of: Imm<i64>,
+    },
+    /// A function of Rust changes an object.
+    Change {
+        object: In<u64>,
+    },
+    /// A function of Rust keeps an object, if the number is a multiple of this one.
+    KeepIfRare {
+        a: In<i64>,
+        object: In<u64>,
+        of: Imm<i64>,
+    },
+    /// What the object has that was kept last.
+    SumKept {
+        dst: Out<i64>,
+    },
+    Sum {
+        dst: InOut<i64>,
+        object: In<u64>,
     },
     JumpIfLess {
         a: In<i64>,
@@ -139,11 +167,18 @@ template! {
     Op::Held => unsafe (let: (($held (load values (^value $object 2) u64))) (if (zr $held) $object $held))
     Op::Inner => unsafe (load values (^value $object 2) u64)
     Op::Same => (flagval (eq $a $b) i64)
+    Op::Pack => (shr $object 3)
+    Op::Unpack => (add (mul $packed 5) (mul $packed 3))
     Op::Move => $a
     Op::Number => (copy $value)
     Op::Add => (add $a $b)
     Op::SumIfRare! => unsafe (when (^is_rare $dst) (set $dst (add $dst (^sum $object))))
     Op::SumSlowly! => unsafe (when (^is_rare $dst) (slowv (set $dst (add $dst (^sum $object)))))
+    Op::Sum! => unsafe (set $dst (add $dst (^sum $object)))
+    Op::Change => unsafe (callv leaf (changes values) change (arglist (carg $object ptr)))
+    Op::KeepIfRare => unsafe (when (^is_rare $a)
+        (callv leaf (changes machine) keep (arglist (carg (tc) ptr) (carg $object ptr))))
+    Op::SumKept => unsafe (call leaf (changes machine) sum_kept (arglist (carg (tc) ptr)) i64)
     Op::LeaveIfRare => (when (^is_rare $a) (exit))
     Op::JumpIfLess => (when (lt $a $b) (branch $to))
     Op::Count! => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
@@ -166,6 +201,19 @@ fn take_turn(vm: &mut Vm) {
     vm.n_turns += 1;
 }
 
+fn change(object: &Object) {
+    object.values[0].set(object.values[0].get().wrapping_add(1));
+}
+
+fn keep(vm: &mut Vm, object: *mut Object) {
+    vm.kept = core::ptr::NonNull::new(object);
+}
+
+fn sum_kept(vm: &mut Vm) -> i64 {
+    // SAFETY: it is there as long as the machine.
+    vm.kept.map_or(0, |kept| unsafe { sum(vm, kept.as_ref()) })
+}
+
 /// A number that depends on all that an object has.
 fn sum(vm: &mut Vm, object: &Object) -> i64 {
     assert_eq!((object.shape.get(), object.size.get()), (PAIR, 3));
@@ -184,7 +232,8 @@ fn sum(vm: &mut Vm, object: &Object) -> i64 {
 const OBJECTS: core::ops::Range<u32> = 0..4;
 const NUMBERS: core::ops::Range<u32> = 4..8;
 const COUNTERS: core::ops::Range<u32> = 8..10;
-const REGISTERS: u32 = 10;
+const PACKED: core::ops::Range<u32> = 10..12;
+const REGISTERS: u32 = 12;
 
 /// A program: what it does once, with loops around parts of it. All objects are made in the outermost one, or there are some from outside.
 fn program(random: &mut Random) -> Vec<Op> {
@@ -195,6 +244,7 @@ fn program(random: &mut Random) -> Vec<Op> {
         Op::New { dst: dst.into(), a, b }
     };
     code.extend(OBJECTS.map(|dst| object(random, dst)));
+    code.extend(PACKED.map(|dst| Op::Pack { dst: dst.into(), object: (dst - PACKED.start).into() }));
     let mut heads = Vec::new();
     for counter in COUNTERS {
         code.push(number(counter, 6));
@@ -222,9 +272,14 @@ fn some(random: &mut Random, code: &mut Vec<Op>, new: impl Fn(&mut Random, u32) 
         let mut of = |all: &core::ops::Range<u32>| all.start + random.below(all.len()) as u32;
         let (to, object, other) = (of(&OBJECTS), of(&OBJECTS).into(), of(&OBJECTS).into());
         let (dst, a, b) = (of(&NUMBERS), of(&NUMBERS).into(), of(&NUMBERS).into());
+        let packed = of(&PACKED);
         let (at, skips) = (Imm(random.below(2) as u32), random.below(3) as u32);
         let of = Imm([1, 7, 63, 1023][random.below(4)]);
-        code.push(match random.below(24) {
+        code.push(match random.below(28) {
+            24 if random.one_in(2) => Op::Change { object },
+            25 => Op::KeepIfRare { a, object, of },
+            26 => Op::SumKept { dst: dst.into() },
+            27 if random.one_in(2) => Op::Sum { dst: dst.into(), object },
             0..=4 => new(random, to),
             5..=8 => Op::Get { dst: dst.into(), object, at },
             9..=12 => Op::Set { object, at, value: a },
@@ -232,6 +287,8 @@ fn some(random: &mut Random, code: &mut Vec<Op>, new: impl Fn(&mut Random, u32) 
             14 => Op::Held { dst: to.into(), object },
             15 if random.one_in(3) => Op::Same { dst: dst.into(), a: object, b: other },
             16 => Op::Move { dst: to.into(), a: object },
+            17 if random.one_in(2) => Op::Pack { dst: packed.into(), object },
+            18 if random.one_in(2) => Op::Unpack { dst: to.into(), packed: packed.into() },
             17 => Op::SumIfRare { dst: dst.into(), object, of },
             18 => Op::SumSlowly { dst: dst.into(), object, of },
             19 => Op::LeaveIfRare { a, of },
@@ -373,15 +430,54 @@ fn what_rare_ways_need_is_made_there() {
 }
 
 #[test]
+fn what_is_found_by_a_part_of_its_address_is_made() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let body = [
+        new(),
+        Op::Pack { dst: 10.into(), object: 0.into() },
+        Op::Unpack { dst: 1.into(), packed: 10.into() },
+        Op::Set { object: 1.into(), at: Imm(0), value: 6.into() },
+        get(4, 0, 0),
+    ];
+    assert_eq!(made(&body, 100), [100, 100]);
+}
+
+#[test]
+fn what_is_kept_and_used_on_is_made() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let later = Op::Set { object: 0.into(), at: Imm(1), value: 6.into() };
+    let keep = Op::KeepIfRare { a: 8.into(), object: 0.into(), of: Imm(3) };
+    assert_eq!(made(&[new(), keep, later, Op::SumKept { dst: 4.into() }], 100), [100, 100]);
+}
+
+#[test]
+fn what_is_needed_on_usual_ways_is_made_with_the_collectors_turns() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let mut body = vec![new(), Op::JumpIfLess { a: 8.into(), b: 6.into(), to: Label(8) }];
+    body.push(Op::Sum { dst: 4.into(), object: 0.into() });
+    let [all, some] = made(&body, 1000);
+    assert_eq!(all, 1000);
+    assert!(some >= 900, "{some} objects");
+}
+
+#[test]
 fn what_goes_elsewhere_is_made() {
     if azulejo::can_compile().is_err() {
         return;
     }
     // In each iteration somebody looks at it; it is asked whether it is the same one as another.
     let seen = Op::SumIfRare { dst: 6.into(), object: 0.into(), of: Imm(0) };
-    for body in
-        [&[new(), seen, get(4, 0, 1)][..], &[new(), Op::Same { dst: 4.into(), a: 0.into(), b: 1.into() }]]
-    {
+    for body in [
+        &[new(), seen, get(4, 0, 1)][..],
+        &[new(), Op::Change { object: 0.into() }, get(4, 0, 0)],
+        &[new(), Op::Same { dst: 4.into(), a: 0.into(), b: 1.into() }],
+    ] {
         let first = Op::New { dst: 1.into(), a: 5.into(), b: 6.into() };
         let body: Vec<Op> = [first].iter().chain(body).copied().collect();
         let [all, some] = made(&body, 100);

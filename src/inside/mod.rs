@@ -221,6 +221,12 @@ impl Observer for Watch<'_> {
         self.see("kinds", |trace| trace.kinds(graph, masks));
     }
 
+    fn again(&mut self) {
+        if let Some(logged) = &mut self.logged {
+            logged.trace.again();
+        }
+    }
+
     fn renumbered(&mut self, numbers: &[Node]) {
         self.see("dead", |trace| trace.renumbered(numbers));
     }

@@ -47,6 +47,8 @@ impl Selection {
 #[derive(Debug)]
 pub(crate) struct Trace {
     pub(crate) text: String,
+    /// Where the text of the stages starts.
+    start: usize,
     selection: Selection,
     /// The graphs in Graphviz's language, each with its stage, if they are wanted.
     pub(crate) drawings: Option<Vec<(&'static str, String)>>,
@@ -60,8 +62,9 @@ impl Trace {
     /// Starts a trace with a head, which consists of lines such as `function sum`, and the bytecode.
     pub(crate) fn new<B: Debug>(subject: &Subject<'_, B>, selection: Selection) -> Trace {
         let (text, old_numbers, kinds) = (subject.head(), Vec::new(), Vec::new());
-        let mut trace = Trace { text, selection, drawings: None, old_numbers, kinds };
+        let mut trace = Trace { text, start: 0, selection, drawings: None, old_numbers, kinds };
         trace.add("bytecode", || bytecode(subject.code, subject.learned));
+        trace.start = trace.text.len();
         trace
     }
 
@@ -97,6 +100,13 @@ impl Observer for Trace {
         if let Some(drawings) = self.drawings.as_mut().filter(|_| self.selection.has(pass)) {
             drawings.push((pass, dot::graph(graph)));
         }
+    }
+
+    fn again(&mut self) {
+        self.text.truncate(self.start);
+        self.drawings.iter_mut().for_each(Vec::clear);
+        self.old_numbers.clear();
+        self.kinds.clear();
     }
 
     fn kinds(&mut self, graph: &Graph, masks: &[KindMask]) {

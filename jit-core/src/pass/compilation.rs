@@ -27,6 +27,9 @@ use crate::vocab::{Type, Vocabulary};
 /// functions keep the memory: after a few of them, compiling another one does not allocate at all.
 const LONG: usize = 1 << 14;
 
+/// How often a function is built without memory that is needed after all. Then all is taken to be needed.
+const MAX_BUILT: u32 = 3;
+
 /// A compiler's memory: the data handed between passes and the scratch memory of each pass, kept from function to function.
 #[derive(Debug)]
 pub struct Compilation {
@@ -160,7 +163,16 @@ impl Compilation {
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         self.build.made().needed.clear();
-        while self.bytecode_without(source, target, observer)? == Sunk::BuildAgain {}
+        for n_built in 1.. {
+            if self.bytecode_without(source, target, observer)? != Sunk::BuildAgain {
+                break;
+            }
+            observer.again();
+            if n_built == MAX_BUILT {
+                let build::MadeMemory { needed, without } = self.build.made();
+                needed.append(without);
+            }
+        }
         self.select(FrameOf::Function, target, observer)
     }
 

@@ -42,6 +42,8 @@ pub trait Observer {
     fn graph(&mut self, _pass: &'static str, _graph: &Graph) {}
     /// The kinds that each value of a graph may be of, which the next graph shown is about. Nothing is shown of graphs without kinds.
     fn kinds(&mut self, _graph: &Graph, _masks: &[KindMask]) {}
+    /// The function is built again, and what was shown of it does not count.
+    fn again(&mut self) {}
     /// Nodes have been renumbered: the new number of each old node, or `NONE` if it was removed.
     fn renumbered(&mut self, _numbers: &[Node]) {}
     /// The placed graph.

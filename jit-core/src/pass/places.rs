@@ -184,11 +184,16 @@ impl PrivateMemory {
                 self.give(graph, &graph.inputs(node)[first..]);
             }
         }
+        let is_address = |node: &Node| made_in(graph, *node).is_some();
         for at in 0..graph.nodes.len() {
             let (node, data) = (Node::from(at), &graph.nodes[at]);
-            // A flag and the upper bits of a box are no addresses.
-            let is_harmless = data.block.is_some() || data.ty() == Type::Flag || data.op == Op::SHR;
-            if !is_harmless && made_in(graph, node).is_none() {
+            // A flag is no address.
+            if !data.block.is_some()
+                && data.ty() != Type::Flag
+                && graph.inputs(node).iter().any(is_address)
+                && !is_address(&node)
+                && !is_only_compared(graph, node)
+            {
                 self.give(graph, graph.inputs(node));
             }
         }
@@ -208,6 +213,12 @@ impl PrivateMemory {
         let is_private = place.knows == Knows::WhoHasBase && self.calls.contains(&place.base.node);
         MemoryPlace { knows: if is_private { Knows::Accesses } else { place.knows }, ..place }
     }
+}
+
+/// Whether a node has the upper bits of something, and these go nowhere but to comparisons.
+fn is_only_compared(graph: &Graph, node: Node) -> bool {
+    let uses = |data: &&NodeData| graph.links[data.inputs.range()].contains(&node);
+    graph.node(node).op == Op::SHR && graph.nodes.iter().filter(uses).all(|data| data.ty() == Type::Flag)
 }
 
 /// The call that makes the memory which a value is an address in, or a box of that: a constant away from it.
