@@ -6,7 +6,7 @@
 //! memory. Cost: linear, for each of at most [`MAX_MADE`] calls.
 //!
 //! What depends on whether memory is made, such as a collector's turn, asks by `kept`. The code is built as if none were needed
-//! ([`needed`]), since what forgets what is known of other memory is on those ways. If some is needed all the same, the code is built once
+//! ([`find_needed`]), since what forgets what is known of other memory is on those ways. If some is needed all the same, the code is built once
 //! more.
 //!
 //! Memory may be stored in memory: then it is made where that is made.
