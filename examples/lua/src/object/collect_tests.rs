@@ -320,7 +320,7 @@ fn a_shape_that_code_gives_to_tables_stays_as_long_as_the_one_before() {
     let (learned, other) = {
         let (first, second) = (heap.table(Room::default()), heap.table(Room::default()));
         heap.set_string(first, name, Value::TRUE).expect("the key may be one");
-        first.shape.get().set_learned();
+        heap.learn_shape(first.shape.get());
         let other = heap.string(b"other");
         heap.set_string(second, other, Value::TRUE).expect("the key may be one");
         (first.shape.get(), second.shape.get())
@@ -334,6 +334,25 @@ fn a_shape_that_code_gives_to_tables_stays_as_long_as_the_one_before() {
     let new = heap.string(b"new");
     heap.set_string(third, new, Value::TRUE).expect("the key may be one");
     assert!(is_there(third.shape.get().word()) && third.shape.get() != other && !is_there(other.word()));
+}
+
+#[test]
+fn a_shape_may_be_learned_at_any_time_of_a_cycle() {
+    let (mut heap, kept) = (Heap::new(), Kept::default());
+    heap.shapes.few = 0;
+    let (name, table) = (heap.permanent_string(b"name"), kept.table(&mut heap));
+    heap.set_string(table, name, Value::TRUE).expect("the key may be one");
+    for n_steps in 0..100 {
+        for _ in 0..n_steps {
+            heap.step_for(1, &kept);
+        }
+        let other = heap.string(format!("other {n_steps}").as_bytes());
+        let learned = heap.shapes.with_key(table.shape.get(), other).expect("there are few keys");
+        heap.learn_shape(learned);
+        while !heap.step_for(1, &kept) {}
+        // SAFETY: it was a shape of this heap.
+        assert!(unsafe { super::shape::ShapeRef::is_there(learned.word()) }, "after {n_steps} steps");
+    }
 }
 
 #[test]

@@ -13,7 +13,8 @@
 //! shapes. Code that runs may still compare with it, or give it to a table:
 //!
 //! **Invariants:** no two shapes are equal as words, even if one of them has been freed long ago: a word has the address, and how many
-//! shapes were there before. A shape that code gives to tables of its parent ([`ShapeRef::set_learned`]) is there as long as its parent.
+//! shapes were there before. A shape that code gives to tables of its parent ([`Heap::learn_shape`](super::heap::Heap::learn_shape)) is there as long as its
+//! parent.
 //! The metatable of a shape is there as long as the shape. `shape_life` has what frees shapes.
 
 use super::shape_life::ShapeCell;
@@ -325,8 +326,8 @@ impl ShapeRef {
         }
     }
 
-    /// Code gives this shape to tables of its parent from now on.
-    pub(crate) fn set_learned(self) {
+    /// The shape is there as long as its parent.
+    pub(super) fn set_learned(self) {
         self.is_learned.set(true);
         self.parent.expect("it has one key more than another").has_learned.set(true);
     }

@@ -471,6 +471,13 @@ impl Heap {
         }
     }
 
+    /// Code gives a shape to tables of its parent from now on. The parent may have been looked at in this cycle: then nobody else reaches
+    /// the shape.
+    pub(crate) fn learn_shape(&mut self, shape: ShapeRef) {
+        shape.set_learned();
+        self.reached_shape(shape);
+    }
+
     /// Gives a table a shape.
     fn set_shape(&mut self, table: Gc<Table>, shape: ShapeRef) {
         table.shape.set(shape);

@@ -333,7 +333,7 @@ fn learn_set(
     };
     let mut other = 0;
     if slot.is_none() {
-        after.set_learned();
+        vm.heap.learn_shape(after);
         other = after.word();
     }
     learn(vm, cases, FieldCase { shape: before.word(), offset, kind, other, epoch });
