@@ -485,3 +485,37 @@ fn what_goes_elsewhere_is_made() {
         assert!(some >= 100, "{some} objects: {body:#?}");
     }
 }
+
+/// A row that says of a place what is not so.
+#[cfg(debug_assertions)]
+mod wrong {
+    use azulejo::prelude::*;
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    pub(super) enum Op {
+        Hold { place: In<*mut u64> },
+        Return { a: In<u64> },
+    }
+
+    template! {
+        Op::Hold   => unsafe (holds $place 7 u64)
+        Op::Return => (return $a)
+    }
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn debug_builds_of_the_interpreter_look_at_what_places_hold() {
+    let engine = Engine::<wrong::Op>::builder().only(Tier::Interpreter).rust_interpreter(true).build();
+    let code = vec![wrong::Op::Hold { place: 0.into() }, wrong::Op::Return { a: 0.into() }];
+    let function = engine.define("wrong", code, 1).expect("it is right");
+    let call = |mut place: u64| -> u64 {
+        let address = &raw mut place;
+        let given: u64 = engine.call(function, &mut (), (address,)).expect("nothing fails");
+        u64::from(given == address.expose_provenance() as u64)
+    };
+    assert_eq!(call(7), 1);
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| call(8))).expect_err("it holds 8");
+    let message = panic.downcast_ref::<String>().map(String::as_str);
+    assert_eq!(message, Some("a place holds 0x8 where a template says that it holds 0x7"));
+}

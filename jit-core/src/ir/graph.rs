@@ -467,6 +467,11 @@ impl Graph {
         self.call(node).is_some_and(|call| call.memory.makes)
     }
 
+    /// Whether any call makes memory.
+    pub fn makes_memory(&self) -> bool {
+        self.calls.iter().any(|call| call.memory.makes)
+    }
+
     /// Whether a node may fault.
     pub fn may_fault(&self, node: Node) -> bool {
         matches!(self.access(node), Access::Within(_))

@@ -162,7 +162,20 @@ impl Compilation {
         target: &Target<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        self.build.made().needed.clear();
+        let built = self.bytecode_as_needed(source, target, observer);
+        // It is about this function only.
+        *self.build.made() = build::MadeMemory::default();
+        built?;
+        self.select(FrameOf::Function, target, observer)
+    }
+
+    /// Compiles bytecode up to the selection, again if memory is needed that it was built without.
+    fn bytecode_as_needed(
+        &mut self,
+        source: &build::FunctionSource<'_>,
+        target: &Target<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
         for n_built in 1.. {
             if self.bytecode_without(source, target, observer)? != Sunk::BuildAgain {
                 break;
@@ -173,7 +186,7 @@ impl Compilation {
                 needed.append(without);
             }
         }
-        self.select(FrameOf::Function, target, observer)
+        Ok(())
     }
 
     /// Compiles bytecode up to the selection, without the memory that is taken not to be needed so far. If some is, more is known of that.
@@ -247,7 +260,6 @@ impl Compilation {
         target: &Target<'_>,
         observer: &mut dyn Observer,
     ) -> Result<build::StencilFacts, Error> {
-        *self.build.made() = build::MadeMemory::default();
         let facts = build::stencil(&mut self.build, request, &mut self.graph, values);
         let mut facts = facts.ok_or(Error::Internal("stencil"))?;
         self.judge_graph("stencil", target, observer)?;
@@ -283,7 +295,6 @@ impl Compilation {
         target: &Target<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        *self.build.made() = build::MadeMemory::default();
         let built = build::interpreted(&mut self.build, request, &mut self.graph);
         built.ok_or(Error::Internal("interpreted"))?;
         self.judge_graph("interpreted", target, observer)?;
@@ -298,7 +309,6 @@ impl Compilation {
 
     /// Compiles [`Compilation::graph`]; stops short of emission.
     pub fn graph(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
-        *self.build.made() = build::MadeMemory::default();
         self.lower_kinds(target, observer)?;
         self.optimize(target, observer)?;
         self.select(FrameOf::Function, target, observer)

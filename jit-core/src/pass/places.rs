@@ -87,16 +87,6 @@ impl MemoryPlace {
         self.knows != Knows::Accesses && self.region.places().meets(regions)
     }
 
-    /// Whether what is there stays whatever is called.
-    pub(super) fn stays_in_calls(self) -> bool {
-        self.knows == Knows::Accesses || self.never_changes()
-    }
-
-    /// Whether nobody writes there.
-    pub(super) fn never_changes(self) -> bool {
-        self.region == MemoryRegion::UNCHANGING
-    }
-
     /// Whether the two are known to be disjoint.
     pub(super) fn is_apart(self, other: MemoryPlace) -> bool {
         let distance = self.distance(other);
@@ -167,11 +157,11 @@ impl PrivateMemory {
     /// Finds the memory.
     pub(super) fn find(&mut self, graph: &Graph) {
         self.calls.clear();
-        let bodies = graph.blocks.iter().flat_map(|block| &block.body);
-        self.calls.extend(bodies.filter(|node| graph.makes(**node)));
-        if self.calls.is_empty() {
+        if !graph.makes_memory() {
             return;
         }
+        let bodies = graph.blocks.iter().flat_map(|block| &block.body);
+        self.calls.extend(bodies.filter(|node| graph.makes(**node)));
         for block in &graph.blocks {
             for &node in
                 block.params.iter().chain(&block.body).chain([&block.end]).filter(|node| node.is_some())

@@ -116,9 +116,8 @@ impl Builder<'_> {
             // The register may be that of a variable, which is one of the values.
             let to = builder.take(1);
             let values: Vec<u32> = table.items.iter().map(|item| builder.any(item.value())).collect();
-            let (address, shape, counts) = (layout.address(), layout.shape.word(), layout.counts());
-            let (layout_at, shape, counts) = (Imm(address), Imm(shape), Imm(counts));
-            builder.emit_at(table.line, Op::NewObject { dst: to.into(), layout: layout_at, shape, counts });
+            let [at, shape, counts] = [layout.address(), layout.shape.word(), layout.counts()].map(Imm);
+            builder.emit_at(table.line, Op::NewObject { dst: to.into(), layout: at, shape, counts });
             // The fields are behind the elements.
             let (mut element, mut field) = (0, elements);
             for (item, value) in table.items.iter().zip(values) {

@@ -5,11 +5,12 @@
 //! the answer follows from the template alone. Behind a tail call its caller has nothing to do at all: the callee takes the caller's place,
 //! if that is inlined itself.
 
+use super::known_steps::{each_step, steps_without_made};
 use super::{FunctionSource, Linkage};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
 use crate::ir::sites::COUNT_OFFSET;
-use crate::ir::template::{Arguments, BlockRef, Ref, Step, Template};
+use crate::ir::template::{Arguments, Ref, Step, Template};
 use crate::vocab::{Op, Type};
 
 /// A call that can be inlined if its callee is known.
@@ -226,54 +227,6 @@ impl QuickAndSlow {
     pub(super) fn remains(self, lacks_slow_path: bool) -> bool {
         self.quick || self.slow && !lacks_slow_path
     }
-}
-
-/// Follows the steps of a template in order; says of each whether control comes there without the slow path.
-pub(super) fn each_step(template: &Template, mut look: impl FnMut(usize, &Step, bool)) {
-    // Control comes to each block from an earlier one: only loops are entered again from behind.
-    let mut is_quick = vec![false; template.blocks as usize];
-    let mut quick = true;
-    for (number, step) in template.steps.iter().enumerate() {
-        match *step {
-            Step::Slow => quick = false,
-            Step::Block { block, .. } => quick = is_quick[block as usize],
-            _ => {}
-        }
-        look(number, step, quick);
-        let mut arrive = |block: BlockRef| is_quick[block as usize] |= quick;
-        match *step {
-            Step::Jump { block, .. } => arrive(block),
-            Step::Branch { then, otherwise, .. } => {
-                arrive(then);
-                arrive(otherwise);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Whether control comes to each step also if the memory is not made that the template makes.
-fn steps_without_made(template: &Template) -> Vec<bool> {
-    let mut comes_to = vec![false; template.blocks as usize];
-    let (mut comes, mut n_values, mut kept) = (true, 0, None);
-    template
-        .steps
-        .iter()
-        .map(|step| {
-            match *step {
-                Step::Block { block, .. } => comes = comes_to[block as usize],
-                Step::Node { op: Op::KEPT, .. } => kept = Some(n_values as Ref),
-                Step::Jump { block, .. } => comes_to[block as usize] |= comes,
-                Step::Branch { flag, then, otherwise, .. } => {
-                    comes_to[then as usize] |= comes && kept != Some(flag);
-                    comes_to[otherwise as usize] |= comes;
-                }
-                _ => {}
-            }
-            n_values += step.n_values();
-            comes
-        })
-        .collect()
 }
 
 fn parts_with(template: &Template, is_it: impl Fn(usize, &Step) -> bool) -> QuickAndSlow {

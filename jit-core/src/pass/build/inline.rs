@@ -14,7 +14,7 @@
 use super::calls::{CallSite, FrameNeed, TemplateCalls};
 use super::decode::name_stack_slots;
 use super::invoke::MAX_ARGUMENTS;
-use super::known_steps::reached_steps;
+use super::known_steps::steps_of_bytecode;
 use super::{CallEntry, FunctionSource};
 use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
 use crate::ir::inlining::{InlinedFrame, Inlining};
@@ -255,10 +255,9 @@ impl InlinePlan {
                 let is_small = || owner.code.len() <= LARGEST_SHOWN[self.makers(number).count() - 1];
                 match need {
                     FrameNeed::Nothing => {}
-                    FrameNeed::ShownIfMade if self.can_show => {
-                        self.inlining.shown_slots = self.slots - source.slots;
-                    }
-                    FrameNeed::Shown if self.can_show && is_small() => {
+                    FrameNeed::ShownIfMade | FrameNeed::Shown
+                        if self.can_show && (need == FrameNeed::ShownIfMade || is_small()) =>
+                    {
                         self.inlining.shown_slots = self.slots - source.slots;
                     }
                     _ => return false,
@@ -286,7 +285,7 @@ impl InlinePlan {
         let is_inlined = |step| self.call_of(place, step).is_some() || is_left_out(step);
         let mut need = calls.needs_frame(lacks_slow_path, is_inlined);
         if need >= FrameNeed::Shown && !calls.sites.is_empty() {
-            let reached = reached_steps(owner, owner.templates[opcode], &raws, lacks_slow_path);
+            let reached = steps_of_bytecode(owner, owner.templates[opcode], &raws, lacks_slow_path);
             need = calls.needs_frame(lacks_slow_path, |step| is_inlined(step) || !reached[step]);
         }
         self.templates = templates;

@@ -1,7 +1,6 @@
-//! Which steps of a template control comes to, for one bytecode.
+//! Which steps of a template control comes to.
 //!
-//! In: a template, the operands of a bytecode, and what its sites have learned. Out: for each step whether control may come there, given what is
-//! known: constants, the cases of a site that is full, whether the slow path is left out. Cost: linear in the steps.
+//! In: a template, and which of its values are known. Out: for each step whether control may come there. Cost: linear in the steps.
 
 use super::FunctionSource;
 use super::calls::CalleeAt;
@@ -9,48 +8,86 @@ use crate::ir::bytecode::Raw;
 use crate::ir::template::{BlockRef, Ref, Step, StepImm, Template};
 use crate::vocab::Op;
 
-/// Whether control may come to each step.
-pub(super) fn reached_steps(
+/// The values of a template that are known, by number. They are few.
+#[derive(Default)]
+struct KnownValues(Vec<(Ref, u64)>);
+
+impl KnownValues {
+    fn get(&self, value: Ref) -> Option<u64> {
+        self.0.iter().find(|(known, _)| *known == value).map(|(_, bits)| *bits)
+    }
+}
+
+/// Whether control may come to each step, also without the slow path if that is left out. `known` is asked for the value of a step, with
+/// the values of those before it.
+fn reached_steps(
+    template: &Template,
+    lacks_slow_path: bool,
+    known: impl Fn(&Step, &KnownValues) -> Option<u64>,
+) -> Vec<bool> {
+    let mut reaches = vec![false; template.blocks as usize];
+    let (mut values, mut n_values) = (KnownValues::default(), 0);
+    let mut comes = true;
+    let mut all = Vec::with_capacity(template.steps.len());
+    for step in template.steps {
+        let mut reach = |block: BlockRef, comes: bool| reaches[block as usize] |= comes;
+        match *step {
+            Step::Slow if lacks_slow_path => comes = false,
+            // Control comes to each block from an earlier one: only loops are entered again from behind.
+            Step::Block { block, .. } => comes = reaches[block as usize],
+            Step::Jump { block, .. } => reach(block, comes),
+            Step::Branch { flag, then, otherwise, .. } => {
+                let flag = values.get(flag);
+                reach(then, comes && flag != Some(0));
+                reach(otherwise, comes && flag.is_none_or(|flag| flag == 0));
+            }
+            _ => {}
+        }
+        all.push(comes);
+        if let Some(bits) = known(step, &values) {
+            values.0.push((n_values, bits));
+        }
+        n_values += step.n_values() as Ref;
+    }
+    all
+}
+
+/// Whether control comes to each step without the slow path.
+pub(super) fn quick_steps(template: &Template) -> Vec<bool> {
+    reached_steps(template, true, |_, _| None)
+}
+
+/// Follows the steps of a template in order; says of each whether control comes there without the slow path.
+pub(super) fn each_step(template: &Template, mut look: impl FnMut(usize, &Step, bool)) {
+    for (number, (step, quick)) in core::iter::zip(template.steps, quick_steps(template)).enumerate() {
+        look(number, step, quick);
+    }
+}
+
+/// Whether control comes to each step also if the memory is not made that the template makes.
+pub(super) fn steps_without_made(template: &Template) -> Vec<bool> {
+    reached_steps(template, false, |step, _| matches!(step, Step::Node { op: Op::KEPT, .. }).then_some(0))
+}
+
+/// Whether control may come to each step for one bytecode, given its constants and what its sites have learned.
+pub(super) fn steps_of_bytecode(
     source: &FunctionSource<'_>,
     template: &Template,
     raws: &[Raw],
     lacks_slow_path: bool,
 ) -> Vec<bool> {
-    let mut reaches = vec![false; template.blocks as usize];
-    let mut values: Vec<Option<u64>> = Vec::new();
-    let mut comes = true;
-    let mut all = Vec::with_capacity(template.steps.len());
-    for step in template.steps {
-        let mut reach = |block: BlockRef, comes: bool| reaches[block as usize] |= comes;
-        let mut value = None;
-        match *step {
-            Step::Slow if lacks_slow_path => comes = false,
-            // Only loops are entered from behind.
-            Step::Block { block, .. } => comes = reaches[block as usize],
-            Step::Jump { block, .. } => reach(block, comes),
-            Step::Branch { flag, then, otherwise, .. } => {
-                let known = values[flag as usize];
-                reach(then, comes && known != Some(0));
-                reach(otherwise, comes && known.is_none_or(|flag| flag == 0));
-            }
-            Step::Constant { operand, ty } => value = Some(ty.truncate(raws[operand as usize])),
-            Step::SiteValue { operand, offset, ty, learns_slowly } => {
-                let site = CalleeAt::Site { operand, offset, learns_slowly };
-                value = site.known(source, raws, ty, lacks_slow_path);
-            }
-            Step::Node { op, sig, inputs, imm: StepImm::Known(imm) } if op != Op::KEPT => {
-                let known = |input: &Ref| values[*input as usize];
-                let operands: Option<Vec<u64>> = inputs.iter().map(known).collect();
-                let reference = source.vocab.info(op).reference;
-                if let (Some(mut operands), Some(reference)) = (operands, reference) {
-                    operands.push(imm as u64);
-                    value = reference(sig, &operands).ok();
-                }
-            }
-            _ => {}
+    reached_steps(template, lacks_slow_path, |step, values| match *step {
+        Step::Constant { operand, ty } => Some(ty.truncate(raws[operand as usize])),
+        Step::SiteValue { operand, offset, ty, learns_slowly } => {
+            let site = CalleeAt::Site { operand, offset, learns_slowly };
+            site.known(source, raws, ty, lacks_slow_path)
         }
-        all.push(comes);
-        values.extend(core::iter::repeat_n(value, step.n_values()));
-    }
-    all
+        Step::Node { op, sig, inputs, imm: StepImm::Known(imm) } if op != Op::KEPT => {
+            let known = |input: &Ref| values.get(*input);
+            let mut operands: Vec<u64> = inputs.iter().map(known).collect::<Option<_>>()?;
+            operands.push(imm as u64);
+            source.vocab.info(op).reference?(sig, &operands).ok()
+        }
+        _ => None,
+    })
 }

@@ -5,8 +5,8 @@
 //! are alive at the call. Cost: linear in the template, times the depth of its loops.
 
 use super::FunctionSource;
-use super::calls::each_step;
 use super::decode::Decoded;
+use super::known_steps::quick_steps;
 use crate::ir::bits::{BitSet, Bits};
 use crate::ir::bytecode::{MAX_OPERANDS, OperandInfo, OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
@@ -287,8 +287,7 @@ pub const fn assert_may_become<const FROM: usize, const TO: usize>(from: &Templa
 impl OperandUse {
     pub(super) fn of(template: &Template) -> OperandUse {
         let mut blocks = vec![Onward::NOWHERE; template.blocks as usize];
-        let mut is_quick = Vec::with_capacity(template.steps.len());
-        each_step(template, |_, _, quick| is_quick.push(quick));
+        let is_quick = quick_steps(template);
         loop {
             let mut known = OperandUse::default();
             // A block that jumps back is done again when what is known of the block there has changed.

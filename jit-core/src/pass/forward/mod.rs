@@ -20,8 +20,8 @@
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
-use super::places::{MAX_ADDRESS, MemoryPlace, PrivateMemory, WrittenPlaces};
-use crate::ir::graph::{Effect, Graph, Heat};
+use super::places::{Knows, MAX_ADDRESS, MemoryPlace, PrivateMemory, WrittenPlaces};
+use crate::ir::graph::{CallData, Effect, Graph, Heat};
 use crate::ir::index::{Block, Node};
 use crate::ir::regions::{MemoryRegion, MemoryRegions};
 use crate::vocab::{Op, Props, Sig, Type};
@@ -270,36 +270,11 @@ impl Forwarder<'_> {
 
     fn visit(&mut self, node: Node) {
         let data = *self.graph.node(node);
-        if self.graph.makes(node) {
-            // It is other memory each time.
-            self.scratch.known.retain(|known| known.place.base.node != node);
-        }
         match data.op {
             Op::LOAD => self.load(node),
             Op::STORE => self.store(node),
             Op::HOLDS => self.hold(node),
-            op if self.graph.vocab.info(op).is_call() => match self.graph.calls[data.imm as usize].effect {
-                Effect::Pure => {}
-                // It reads what was stored, wherever that is.
-                Effect::Leaf if self.graph.written(node) != MemoryRegions::ALL => {
-                    let changed = self.graph.written(node);
-                    let (is_frame, escapes) = (&self.scratch.is_frame, self.frame_escapes);
-                    let stays = |place: MemoryPlace| !escapes && is_frame[place.base.node.at()];
-                    self.scratch.known.retain(|known| stays(known.place) || !known.place.may_be_in(changed));
-                    self.scratch.pending.retain(|store| stays(store.place));
-                }
-                Effect::Leaf | Effect::Memory if !self.frame_escapes => {
-                    let is_frame = &self.scratch.is_frame;
-                    let stays =
-                        |known: &Known| is_frame[known.place.base.node.at()] || known.place.stays_in_calls();
-                    self.scratch.known.retain(stays);
-                    self.scratch.pending.retain(|store| is_frame[store.place.base.node.at()]);
-                }
-                Effect::Leaf | Effect::Memory | Effect::Observes => {
-                    self.forget();
-                    self.scratch.pending.clear();
-                }
-            },
+            op if self.graph.vocab.info(op).is_call() => self.call(node),
             op => {
                 let props = self.graph.vocab.info(op).props;
                 if props.contains(Props::WRITES) {
@@ -312,9 +287,25 @@ impl Forwarder<'_> {
         }
     }
 
+    /// A call reads what was stored, wherever that is, and changes what it says; but not the frame, if it knows nothing of that.
+    fn call(&mut self, node: Node) {
+        let CallData { effect, memory, .. } = self.graph.calls[self.graph.node(node).imm as usize];
+        if effect == Effect::Pure {
+            return;
+        }
+        let knows_frame = effect == Effect::Observes || self.frame_escapes;
+        let is_frame = &self.scratch.is_frame;
+        let stays = |place: MemoryPlace| !knows_frame && is_frame[place.base.node.at()];
+        // What it makes is other memory each time.
+        self.scratch.known.retain(|Known { place, .. }| {
+            (stays(*place) || !place.may_be_in(memory.changes)) && !(memory.makes && place.base.node == node)
+        });
+        self.scratch.pending.retain(|store| stays(store.place));
+    }
+
     /// Forgets all that may change.
     fn forget(&mut self) {
-        self.scratch.known.retain(|known| known.place.stays_in_calls());
+        self.scratch.known.retain(|known| !known.place.may_be_in(MemoryRegions::ALL));
     }
 
     /// The place that an access of this type touches at an address.
@@ -414,10 +405,10 @@ impl Forwarder<'_> {
     }
 
     fn remember(&mut self, known: Known) {
-        let (graph, all) = (&*self.graph, &mut self.scratch.known);
+        let all = &mut self.scratch.known;
         if all.len() >= MAX_KNOWN {
             // What is in memory that was made comes on top: all of that is to be known for the memory not to be needed.
-            let is_other = |known: &Known| !graph.makes(known.place.base.node);
+            let is_other = |known: &Known| known.place.knows == Knows::All;
             let n_others = all.iter().filter(|known| is_other(known)).count();
             if n_others >= MAX_KNOWN {
                 all.remove(all.iter().position(is_other).unwrap_or(0));

@@ -3,11 +3,10 @@
 //! In: a graph, and where the calls that make memory go. Out: the graph with the calls there, and what the memory had been stored before.
 
 use super::fields::LastStore;
-use super::uses::UseKind;
-use super::{NewPlace, Scratch};
+use super::uses::{AddressUse, UseKind};
+use super::{MakingCall, NewPlace, Scratch};
 use crate::ir::graph::Graph;
 use crate::ir::index::Node;
-use crate::pass::places::made_in;
 
 /// Moves all calls that are not needed where they are.
 pub(super) fn make(scratch: &mut Scratch, graph: &mut Graph) {
@@ -20,12 +19,7 @@ pub(super) fn make(scratch: &mut Scratch, graph: &mut Graph) {
         at += len;
     }
     use_made(scratch, graph);
-    drop_dead(scratch, graph);
-    for of in 0..scratch.made.len() as u32 {
-        if !scratch.made[of as usize].is_needed {
-            remove(scratch, graph, of);
-        }
-    }
+    remove(scratch, graph);
 }
 
 /// Makes some memory at the start of a block: that of the places from one on.
@@ -72,11 +66,12 @@ fn make_in(scratch: &mut Scratch, graph: &mut Graph, first: usize, len: usize) {
 
 /// The value that stands for one in a block, if that is an address in memory that is made there or in front of it.
 fn real(scratch: &Scratch, graph: &mut Graph, node: Node, rank: u32) -> Node {
-    let Some(call) = made_in(graph, node) else { return node };
-    let made =
-        scratch.made.iter().position(|made| made.call == call).filter(|at| !scratch.made[*at].is_needed);
-    let Some(of) = made else { return node };
-    let place = scratch.place_of(of as u32, rank).expect("it is made where it is needed");
+    let Some(of) = scratch.number_of(graph, node) else { return node };
+    let MakingCall { call, is_needed, .. } = scratch.made[of as usize];
+    if is_needed {
+        return node;
+    }
+    let place = scratch.place_of(of, rank).expect("it is made where it is needed");
     moved(graph, node, call, scratch.places[place].call)
 }
 
@@ -102,25 +97,22 @@ fn use_made(scratch: &Scratch, graph: &mut Graph) {
     }
 }
 
-/// Removes what nobody uses: it may use what goes.
-fn drop_dead(scratch: &Scratch, graph: &mut Graph) {
-    let is_live = |node: &Node| scratch.is_live.get(node.at()).copied().unwrap_or(true);
-    for block in &mut graph.blocks {
-        block.params.retain(is_live);
-        block.body.retain(is_live);
+/// Removes the calls that are not needed, the stores to their memory where that is not made, and what nobody uses: it may use what goes.
+fn remove(scratch: &mut Scratch, graph: &mut Graph) {
+    for of in 0..scratch.made.len() as u32 {
+        let MakingCall { call, is_needed, .. } = scratch.made[of as usize];
+        if is_needed {
+            continue;
+        }
+        scratch.is_live[call.at()] = false;
+        let is_gone =
+            |one: &&AddressUse| one.kind == UseKind::Store && scratch.place_of(of, one.rank).is_none();
+        let gone: Vec<Node> = scratch.uses_of(of).iter().filter(is_gone).map(|one| one.node).collect();
+        gone.iter().for_each(|store| scratch.is_live[store.at()] = false);
     }
-}
-
-/// Removes a call, and the stores to its memory where that is not made.
-fn remove(scratch: &Scratch, graph: &mut Graph, of: u32) {
-    let made = scratch.made[of as usize];
-    let mut gone = vec![(made.home, made.call)];
-    let stores = scratch.uses_of(of).iter().filter(|one| one.kind == UseKind::Store);
-    gone.extend(
-        stores.filter(|one| scratch.place_of(of, one.rank).is_none()).map(|one| (one.rank, one.node)),
-    );
-    for (rank, node) in gone {
-        let block = scratch.flow.order[rank as usize];
-        graph.blocks[block.at()].body.retain(|other| *other != node);
+    let stays = |node: &Node| scratch.is_live.get(node.at()).copied().unwrap_or(true);
+    for block in &mut graph.blocks {
+        block.params.retain(stays);
+        block.body.retain(stays);
     }
 }

@@ -13,7 +13,8 @@
 
 use super::flow::FlowGraph;
 use super::limits::Steps;
-use crate::ir::graph::{Graph, NodeData};
+use super::places::made_in;
+use crate::ir::graph::Graph;
 use crate::ir::index::Node;
 use crate::vocab::Op;
 use fields::Fields;
@@ -113,9 +114,7 @@ pub(super) fn find_needed(
 
 /// Whether a graph makes memory, or says what places hold.
 pub(super) fn has_any(graph: &Graph) -> bool {
-    let makes =
-        |data: &NodeData| graph.vocab.info(data.op).is_call() && graph.calls[data.imm as usize].memory.makes;
-    graph.nodes.iter().any(|data| data.op == Op::HOLDS || makes(data))
+    graph.makes_memory() || graph.nodes.iter().any(|data| data.op == Op::HOLDS)
 }
 
 /// Leaves out the memory that is not needed, in a graph that was built without what belongs to the memory of these bytecodes. Adds those that
@@ -338,13 +337,14 @@ impl Scratch {
         self.places.iter().filter(move |place| place.of == of).map(|place| place.rank)
     }
 
+    /// The number of the call in whose memory an address is.
+    fn number_of(&self, graph: &Graph, address: Node) -> Option<u32> {
+        let call = made_in(graph, address)?;
+        self.made.iter().position(|made| made.call == call).map(|at| at as u32)
+    }
+
     /// The number of the place that dominates a block.
     fn place_of(&self, of: u32, rank: u32) -> Option<usize> {
         self.places.iter().position(|place| place.of == of && self.flow.dominates(place.rank, rank))
     }
-}
-
-/// Whether a node has no place of its own.
-fn floats(graph: &Graph, node: Node) -> bool {
-    !graph.node(node).block.is_some()
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a graph, and its calls that make memory. Out: for each node that has an address in such memory as an operand, what it does with it.
 
-use super::{Sinker, floats};
+use super::Sinker;
 use crate::ir::index::Node;
 use crate::pass::flow::NONE;
 use crate::pass::places::made_in;
@@ -39,25 +39,21 @@ pub(super) struct AddressUse {
 impl Sinker<'_> {
     /// Finds all uses. What nodes compute that have no place of their own counts only if it is known which nodes are live.
     pub(super) fn find_uses(&mut self) {
-        let order = core::mem::take(&mut self.scratch.flow.order);
-        let mut at = Vec::new();
-        for (rank, block) in (0u32..).zip(&order) {
-            let data = self.graph.block(*block);
-            at.extend(data.body.iter().chain([&data.end]).map(|node| (*node, rank)));
-            for &param in &data.params {
-                at.push((param, NONE));
-            }
-        }
-        self.scratch.flow.order = order;
         let knows_live = !self.scratch.is_live.is_empty();
-        for (node, rank) in at {
-            if self.graph.node(node).op != Op::HOLDS && self.is_live(node) && (knows_live || rank != NONE) {
-                self.find_in(node, rank);
+        for rank in 0..self.scratch.flow.order.len() as u32 {
+            let data = self.graph.block(self.scratch.flow.order[rank as usize]);
+            let params = data.params.iter().filter(|_| knows_live);
+            for &node in data.body.iter().chain([&data.end]).chain(params) {
+                if self.graph.node(node).op != Op::HOLDS && self.is_live(node) {
+                    self.find_in(node, rank);
+                }
             }
         }
         for number in 0..self.scratch.is_live.len() {
             let node = Node::from(number);
-            if self.scratch.is_live[number] && floats(self.graph, node) && made_in(self.graph, node).is_none()
+            if self.scratch.is_live[number]
+                && !self.graph.node(node).block.is_some()
+                && made_in(self.graph, node).is_none()
             {
                 self.find_in(node, 0);
             }
@@ -74,10 +70,10 @@ impl Sinker<'_> {
     fn find_in(&mut self, node: Node, rank: u32) {
         let data = *self.graph.node(node);
         for (operand, link) in data.inputs.range().enumerate() {
-            let Some(of) = self.number_of(self.graph.links[link]) else { continue };
+            let Some(of) = self.scratch.number_of(self.graph, self.graph.links[link]) else { continue };
             let mut rank = rank;
             let kind = match data.op {
-                _ if floats(self.graph, node) => UseKind::Anywhere,
+                _ if !data.block.is_some() => UseKind::Anywhere,
                 Op::PARAM => {
                     let pred = self.graph.block(data.block).preds[operand];
                     rank = self.scratch.flow.rank[pred.block.at()];
@@ -85,21 +81,18 @@ impl Sinker<'_> {
                 }
                 Op::STORE if operand == 0 => UseKind::Store,
                 Op::LOAD => UseKind::Load,
-                Op::STORE => {
-                    self.number_of(self.graph.inputs(node)[0]).map_or(UseKind::Escape, UseKind::Held)
+                Op::STORE => self
+                    .scratch
+                    .number_of(self.graph, self.graph.inputs(node)[0])
+                    .map_or(UseKind::Escape, UseKind::Held),
+                _ if self.graph.makes(node) => {
+                    self.scratch.number_of(self.graph, node).map_or(UseKind::Escape, UseKind::Held)
                 }
-                _ if self.graph.makes(node) => self.number_of(node).map_or(UseKind::Escape, UseKind::Held),
                 _ => UseKind::Escape,
             };
             if rank != NONE {
                 self.scratch.uses.push(AddressUse { of, rank, node, link: link as u32, kind });
             }
         }
-    }
-
-    /// The number of the call in whose memory an address is.
-    pub(super) fn number_of(&self, address: Node) -> Option<u32> {
-        let call = made_in(self.graph, address)?;
-        self.scratch.made.iter().position(|made| made.call == call).map(|at| at as u32)
     }
 }
