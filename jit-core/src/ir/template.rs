@@ -282,6 +282,12 @@ pub enum Step {
     /// Starts the slow path of the bytecode, in a block of its own. It is noted where it runs. Code that leaves it out leaves
     /// the function here, and the interpreter runs the bytecode from its start.
     Slow,
+    /// Goes on with what no case of a site tells of. Code that takes the cases for all that there is leaves the function here, and the
+    /// interpreter runs the bytecode from its start.
+    Outside {
+        /// The site's operand.
+        operand: u8,
+    },
     /// Leaves compiled code; the interpreter resumes.
     Exit {
         /// Where the interpreter resumes.

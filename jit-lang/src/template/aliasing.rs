@@ -113,6 +113,7 @@ impl Look<'_> {
             | Kind::Likely(inner, _)
             | Kind::Cold(inner)
             | Kind::Slow(inner)
+            | Kind::Outside(_, inner)
             | Kind::Switch(inner, _) => stored = self.at(inner, stored),
             Kind::Return(Some(value)) => stored = self.at(value, stored),
             Kind::Call(call) => {

@@ -85,6 +85,8 @@ pub enum Kind {
     Cold(Box<Typed>),
     /// The slow path: an expression that is left out of compiled code if it has never been evaluated.
     Slow(Box<Typed>),
+    /// What no case of the site that is this operand tells of.
+    Outside(usize, Box<Typed>),
     /// Writes an output.
     Set(usize, Box<Typed>),
     /// Jumps to a label operand.

@@ -311,7 +311,7 @@ impl Checker<'_> {
             }
             Kind::OfKind { value, .. } => part_of(&[value]),
             Kind::Variable(variable) => self.variables[*variable].leads,
-            Kind::Let(_, body) | Kind::Slow(body) => self.leads(body),
+            Kind::Let(_, body) | Kind::Slow(body) | Kind::Outside(_, body) => self.leads(body),
             Kind::Sequence(steps) => steps.last().map_or(Leads::Elsewhere, |last| self.leads(last)),
             Kind::If(_, so, not) => part_of(&[&**so, &**not]),
             Kind::Try(attempt) => part_of(&[&attempt.otherwise]),

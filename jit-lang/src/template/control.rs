@@ -51,6 +51,7 @@ impl Checker<'_> {
             "quicken" => self.quicken(rest, place),
             "guard" => self.guard(rest, place),
             "slow" | "slowv" => self.slow(word, rest, place, expect),
+            "outside" | "outsidev" => self.outside(word, rest, place, expect),
             "within" => self.within(rest, place, expect),
             _ => return None,
         })

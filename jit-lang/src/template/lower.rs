@@ -226,6 +226,14 @@ impl Lowering<'_> {
                     }
                 }
             }
+            Kind::Let(bound, body) => {
+                self.bind(bound);
+                self.decide(body, then, otherwise, likelihood)
+            }
+            Kind::Outside(site, body) => {
+                self.outside(*site);
+                self.decide(body, then, otherwise, likelihood)
+            }
             Kind::Cached(cached) => self.each_case(cached, |lowering, arm| match arm.leaves {
                 true => _ = lowering.value(arm),
                 false => lowering.decide(arm, then, otherwise, likelihood),
@@ -234,6 +242,14 @@ impl Lowering<'_> {
                 let flag = self.value(flag);
                 self.branch(flag, then, otherwise, likelihood);
             }
+        }
+    }
+
+    /// Gives names their values.
+    fn bind(&mut self, bound: &[(usize, Typed)]) {
+        for (variable, value) in bound {
+            let value = self.value(value);
+            self.variables.insert(*variable, value);
         }
     }
 
@@ -248,12 +264,11 @@ impl Lowering<'_> {
     fn one_or_zero(&mut self, flag: &Typed, of: Type) -> u16 {
         let (so, not, join) = (self.block(), self.block(), self.block());
         self.decide(flag, so, not, Likelihood::Even);
-        self.start(so, &[], false);
-        let one = self.constant(of, Imm::Known(1));
-        self.jump(join, &[one]);
-        self.start(not, &[], false);
-        let zero = self.constant(of, Imm::Known(0));
-        self.jump(join, &[zero]);
+        for (block, number) in [(so, 1), (not, 0)] {
+            self.start(block, &[], false);
+            let number = self.constant(of, Imm::Known(number));
+            self.jump(join, &[number]);
+        }
         self.start(join, &[of], false)
     }
 
@@ -308,14 +323,11 @@ impl Lowering<'_> {
             Kind::Variable(variable) => self.variables[variable],
             Kind::Case(field) => self.case_field(field, typed.ty),
             Kind::Full(site) => self.is_full(*site),
+            Kind::Sequence(steps) => steps.iter().fold(0, |_, step| self.value(step)),
             Kind::Let(bound, body) => {
-                for (variable, value) in bound {
-                    let value = self.value(value);
-                    self.variables.insert(*variable, value);
-                }
+                self.bind(bound);
                 self.value(body)
             }
-            Kind::Sequence(steps) => steps.iter().fold(0, |_, step| self.value(step)),
             Kind::Marked(sequence, runs) => {
                 for mark in 1..runs.len() {
                     let block = self.block();
@@ -346,6 +358,10 @@ impl Lowering<'_> {
             Kind::Likely(inner, _) => self.value(inner),
             Kind::Cold(body) => self.value_in_cold(body, false),
             Kind::Slow(body) => self.value_in_cold(body, true),
+            Kind::Outside(site, body) => {
+                self.outside(*site);
+                self.value(body)
+            }
             Kind::Call(call) => self.call(call, false),
             Kind::Invoke(_) | Kind::Try(_) => self.of_bytecode(typed),
             Kind::Place(at) => self.place(*at),
@@ -492,13 +508,11 @@ impl Lowering<'_> {
     /// Starts a block with one of the ways of a conditional. One that is cold as a whole needs no block of its own behind that.
     fn arm(&mut self, block: u16, arm: &Typed) -> u16 {
         match &arm.kind {
-            Kind::Cold(body) => {
+            Kind::Cold(body) | Kind::Slow(body) => {
                 self.start(block, &[], true);
-                self.value(body)
-            }
-            Kind::Slow(body) => {
-                self.start(block, &[], true);
-                self.step(Step::Slow);
+                if matches!(arm.kind, Kind::Slow(_)) {
+                    self.step(Step::Slow);
+                }
                 self.value(body)
             }
             // A function ends by a trap once.

@@ -195,7 +195,7 @@ fn is_conditional(body: &Sexpr, param: &str) -> bool {
     let always = match items.first().and_then(Sexpr::word) {
         Some("if" | "ifv" | "when" | "as" | "asv" | "all" | "any" | "try" | "tryv") => 2,
         Some("guard") => 2,
-        Some("cold" | "slow" | "slowv") => 1,
+        Some("cold" | "slow" | "slowv" | "outside" | "outsidev") => 1,
         Some("cached" | "cachedv") => 3,
         _ => items.len(),
     };

@@ -1,5 +1,5 @@
-//! Sites: `cached`, which looks at the cases of a site, `case`, a field of the case at hand, `full`, whether there is room for more, and
-//! sites as arguments of calls.
+//! Sites: `cached`, which looks at the cases of a site, `case`, a field of the case at hand, `full`, whether there is room for more,
+//! `outside`, what no case tells of, and sites as arguments of calls.
 //!
 //! In: the words after the form's name. Out: a [`Typed`] tree, or an error; and from that the steps. The condition and the body stand in the
 //! tree once. They are lowered once for each case that the site has room for.
@@ -19,7 +19,7 @@ use azulejo_core::ir::template::Likelihood;
 use azulejo_core::vocab::{Op, Scalar, Sig, Type};
 
 /// The words of these forms.
-pub(super) const FORMS: [&str; 4] = ["cached", "cachedv", "case", "full"];
+pub(super) const FORMS: [&str; 6] = ["cached", "cachedv", "case", "full", "outside", "outsidev"];
 
 /// What `(case field)` is about: the innermost `cached` whose condition or body is being checked.
 pub(super) struct CaseAtHand {
@@ -115,6 +115,32 @@ impl Checker<'_> {
         Ok(Typed { kind: Kind::Full(site), ty, sign, leaves: false, is_loose: false, place })
     }
 
+    /// Checks `(outside $site body)`; `outsidev` is for what has no value.
+    pub(super) fn outside(
+        &mut self,
+        word: &str,
+        rest: &[Sexpr],
+        place: Place,
+        expect: Option<Scalar>,
+    ) -> Checked<Typed> {
+        let [site, body] = rest else {
+            return wrong_count(place, word, "a site, and what is done outside of its cases", rest);
+        };
+        let site = self.operand_of(Some(site), &[OperandKind::Site], "a `Site` operand", place)?;
+        if self.has_effect {
+            return fail(
+                place,
+                "what is outside of a site's cases stands before all effects: compiled code may leave there, and the opcode runs again from its start",
+            );
+        }
+        let body = match word {
+            "outside" => self.expression(body, expect)?,
+            _ => self.statement(body)?,
+        };
+        let (ty, sign, leaves, is_loose) = (body.ty, body.sign, body.leaves, body.is_loose);
+        Ok(Typed { kind: Kind::Outside(site, Box::new(body)), ty, sign, leaves, is_loose, place })
+    }
+
     /// The site, if an argument of a call is one.
     pub(super) fn site_argument(&self, written: &Sexpr) -> Option<usize> {
         let Sexpr::Operand(name, place) = written else { return None };
@@ -153,6 +179,11 @@ impl Checker<'_> {
 }
 
 impl Lowering<'_> {
+    /// Goes on with what no case of a site tells of.
+    pub(super) fn outside(&mut self, operand: usize) {
+        self.step(Step::Outside { operand });
+    }
+
     /// Emits what is done for each case of a site in turn, and what otherwise. `arm` emits it, and what follows.
     pub(super) fn each_case(&mut self, cached: &Cached, mut arm: impl FnMut(&mut Self, &Typed)) {
         let (none, capacity) = (self.block(), self.operands[cached.site].capacity);

@@ -210,6 +210,8 @@ pub enum Step {
     Tail { function: Ref, args: StepArguments },
     /// Starts the slow path.
     Slow,
+    /// Goes on with what no case of a site tells of.
+    Outside { operand: usize },
     /// Leaves compiled code.
     Exit { to: Resume },
     /// Ends the function with a trap.

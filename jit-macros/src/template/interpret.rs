@@ -149,7 +149,7 @@ impl Writer<'_> {
                 let inner = self.expression(inner);
                 quote!(!(#inner))
             }
-            Kind::Likely(inner, _) | Kind::Cold(inner) => self.expression(inner),
+            Kind::Likely(inner, _) | Kind::Cold(inner) | Kind::Outside(_, inner) => self.expression(inner),
             Kind::Slow(body) => {
                 let body = self.expression(body);
                 match typed.ty {

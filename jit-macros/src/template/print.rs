@@ -249,6 +249,10 @@ fn step(step: &Step, apart: &mut Apart, kept: &Kept) -> TokenStream {
             quote!(Block { block: #block, params: #params, cold: #cold })
         }
         Step::Slow => quote!(Slow),
+        Step::Outside { operand: at } => {
+            let at = operand(*at);
+            quote!(Outside { operand: #at })
+        }
         Step::General => quote!(General),
         Step::Show { call } => {
             let call = Literal::u32_unsuffixed(*call);

@@ -20,6 +20,8 @@ fn learn_other(cases: Cases<'_, Other>) -> Result<u32, Trap> {
     Ok(cases.len() as u32)
 }
 
+fn keep_shape(_: u32) {}
+
 fn keep(_: Cases<'static, Field>) {}
 
 fn take_address(_: *const u8) {}
@@ -159,6 +161,32 @@ mod not_told {
 
     template! {
         Op::A => (cached $cache Silent (eq $shape (case shape)) 1 0)
+    }
+}
+
+mod outside {
+    use super::*;
+
+    #[derive(Bytecode, Clone, Copy, Debug)]
+    enum Op {
+        A { dst: Out<u32>, shape: In<u32>, cache: Site<Field, 2> },
+        B { dst: Out<u32>, shape: In<u32>, cache: Site<Field, 2> },
+        C { dst: Out<u32>, shape: In<u32>, cache: Site<Field, 2> },
+        D { dst: Out<u32>, shape: In<u32>, cache: Site<Field, 2> },
+        E { dst: Out<u32>, shape: In<u32> },
+    }
+
+    template! {
+        // no site
+        Op::A => (outside $shape 1)
+        // nothing is outside
+        Op::B => (outside $cache)
+        // behind an effect
+        Op::C! => (dov (callv keep_shape (arglist (carg $shape u32))) (set $dst (outside $cache 1)))
+        // no value
+        Op::D => (outside $cache (callv keep_shape (arglist (carg $shape u32))))
+        // no site in the opcode
+        Op::E => (outsde $shape 1)
     }
 }
 

@@ -8,7 +8,7 @@ use super::Builder;
 use crate::object::value::{FALSE, NIL, TRUE, Value};
 use crate::run::bytecode::Op;
 use crate::syntax::ast::{BinaryOp, Expr, Line, Operation, UnaryOp};
-use azulejo::{Imm, Label};
+use azulejo::{Imm, Label, Site};
 
 /// A target that is set later.
 pub(super) const LATER: Label = Label(u32::MAX);
@@ -245,13 +245,14 @@ impl Builder<'_> {
             BinaryOp::Greater | BinaryOp::GreaterEqual => (right.into(), left.into()),
             _ => (left.into(), right.into()),
         };
+        let cache = Site::new();
         let jump = match (op, if_true) {
-            _ if is_equality && if_equal => Op::JumpIfEqual { a, b, to },
-            _ if is_equality => Op::JumpIfNotEqual { a, b, to },
-            (BinaryOp::Less | BinaryOp::Greater, true) => Op::JumpIfLess { a, b, to },
-            (BinaryOp::Less | BinaryOp::Greater, false) => Op::JumpIfNotLess { a, b, to },
-            (_, true) => Op::JumpIfLessEqual { a, b, to },
-            (_, false) => Op::JumpIfNotLessEqual { a, b, to },
+            _ if is_equality && if_equal => Op::JumpIfEqual { a, b, to, cache },
+            _ if is_equality => Op::JumpIfNotEqual { a, b, to, cache },
+            (BinaryOp::Less | BinaryOp::Greater, true) => Op::JumpIfLess { a, b, to, cache },
+            (BinaryOp::Less | BinaryOp::Greater, false) => Op::JumpIfNotLess { a, b, to, cache },
+            (_, true) => Op::JumpIfLessEqual { a, b, to, cache },
+            (_, false) => Op::JumpIfNotLessEqual { a, b, to, cache },
         };
         self.emit_at(line, jump)
     }

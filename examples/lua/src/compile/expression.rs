@@ -6,6 +6,7 @@ use super::names::{name_of, suffix_name};
 use super::{Builder, CLOSURE, NameKind, Place};
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
+use crate::run::cases::OperatorCase;
 use crate::syntax::ast::{BinaryOp, Expr, Line, Name, Operation, Suffix, SuffixKind, UnaryOp};
 use azulejo::{Imm, In, Out, Regs, Site};
 
@@ -106,7 +107,7 @@ impl Builder<'_> {
             builder.emit_at(
                 line,
                 match op {
-                    UnaryOp::Negate => Op::Negate { dst, a: from },
+                    UnaryOp::Negate => Op::Negate { dst, a: from, cache: Site::new() },
                     UnaryOp::Length => Op::Length { dst, a: from },
                     UnaryOp::Not => unreachable!("it was done above"),
                 },
@@ -186,19 +187,19 @@ impl Builder<'_> {
     fn arithmetic(&mut self, dst: u32, left: Left<'_>, operation: &Operation) {
         let Operation { op, line, right } = operation;
         self.scratch(|builder| {
-            let to = dst.into();
+            let (to, cache) = (dst.into(), Site::new());
             let left_name = left.expr().and_then(|expr| name_of(builder, expr));
             if let Some(k) = number(right) {
                 let (a, k) = (builder.left(left).into(), Imm(k));
                 builder.emit_at(
                     *line,
                     match op {
-                        BinaryOp::Add => Op::AddConst { dst: to, a, k },
-                        BinaryOp::Subtract => Op::SubtractConst { dst: to, a, k },
-                        BinaryOp::Multiply => Op::MultiplyConst { dst: to, a, k },
-                        BinaryOp::Divide => Op::DivideConst { dst: to, a, k },
-                        BinaryOp::Modulo => Op::ModuloConst { dst: to, a, k },
-                        _ => Op::PowerConst { dst: to, a, k },
+                        BinaryOp::Add => Op::AddConst { dst: to, a, k, cache },
+                        BinaryOp::Subtract => Op::SubtractConst { dst: to, a, k, cache },
+                        BinaryOp::Multiply => Op::MultiplyConst { dst: to, a, k, cache },
+                        BinaryOp::Divide => Op::DivideConst { dst: to, a, k, cache },
+                        BinaryOp::Modulo => Op::ModuloConst { dst: to, a, k, cache },
+                        _ => Op::PowerConst { dst: to, a, k, cache },
                     },
                 );
                 return builder.name(0, left_name);
@@ -207,19 +208,19 @@ impl Builder<'_> {
                 && let Some(opcode) = with_constant_left(*op)
             {
                 let b = builder.any(right).into();
-                builder.emit_at(*line, opcode(to, Imm(k), b));
+                builder.emit_at(*line, opcode(to, Imm(k), b, cache));
             } else {
                 let a = builder.left(left).into();
                 let b = builder.any(right).into();
                 builder.emit_at(
                     *line,
                     match op {
-                        BinaryOp::Add => Op::Add { dst: to, a, b },
-                        BinaryOp::Subtract => Op::Subtract { dst: to, a, b },
-                        BinaryOp::Multiply => Op::Multiply { dst: to, a, b },
-                        BinaryOp::Divide => Op::Divide { dst: to, a, b },
-                        BinaryOp::Modulo => Op::Modulo { dst: to, a, b },
-                        _ => Op::Power { dst: to, a, b },
+                        BinaryOp::Add => Op::Add { dst: to, a, b, cache },
+                        BinaryOp::Subtract => Op::Subtract { dst: to, a, b, cache },
+                        BinaryOp::Multiply => Op::Multiply { dst: to, a, b, cache },
+                        BinaryOp::Divide => Op::Divide { dst: to, a, b, cache },
+                        BinaryOp::Modulo => Op::Modulo { dst: to, a, b, cache },
+                        _ => Op::Power { dst: to, a, b, cache },
                     },
                 );
             }
@@ -335,15 +336,15 @@ impl<'e> Left<'e> {
 }
 
 /// Makes the bytecode of an operator whose left operand is a constant.
-type WithConstantLeft = fn(Out<u64>, Imm<f64>, In<u64>) -> Op;
+type WithConstantLeft = fn(Out<u64>, Imm<f64>, In<u64>, Site<OperatorCase, 1>) -> Op;
 
 /// The opcode of an operator with a constant on its left, if there is one.
 fn with_constant_left(op: BinaryOp) -> Option<WithConstantLeft> {
     match op {
-        BinaryOp::Add => Some(|dst, k, b| Op::ConstAdd { dst, k, b }),
-        BinaryOp::Subtract => Some(|dst, k, b| Op::ConstSubtract { dst, k, b }),
-        BinaryOp::Multiply => Some(|dst, k, b| Op::ConstMultiply { dst, k, b }),
-        BinaryOp::Divide => Some(|dst, k, b| Op::ConstDivide { dst, k, b }),
+        BinaryOp::Add => Some(|dst, k, b, cache| Op::ConstAdd { dst, k, b, cache }),
+        BinaryOp::Subtract => Some(|dst, k, b, cache| Op::ConstSubtract { dst, k, b, cache }),
+        BinaryOp::Multiply => Some(|dst, k, b, cache| Op::ConstMultiply { dst, k, b, cache }),
+        BinaryOp::Divide => Some(|dst, k, b, cache| Op::ConstDivide { dst, k, b, cache }),
         _ => None,
     }
 }

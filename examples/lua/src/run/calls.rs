@@ -207,7 +207,7 @@ fn quick(callee: Value, arguments: u32) -> Option<CallCase> {
 }
 
 /// The closure that a value is.
-fn closure_of(callee: Value) -> Option<Gc<Closure>> {
+pub(super) fn closure_of(callee: Value) -> Option<Gc<Closure>> {
     let object =
         callee.as_object::<Header>(FUNCTION).filter(|object| object.kind() == ObjectKind::Closure)?;
     // SAFETY: the object is one.

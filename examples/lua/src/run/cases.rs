@@ -1,4 +1,4 @@
-//! What sites learn: of fields, and of what is called.
+//! What sites learn: of fields, of what is called, and of operators that are metamethods.
 //!
 //! In: what slow paths have found out. Out: cases, which templates compare with what is there. What is learned of elements is in `elements`.
 
@@ -43,6 +43,57 @@ impl CallCase {
     /// What a call knows that enters code.
     pub(crate) fn new(kind: u32, identity: u64, code: u64) -> CallCase {
         CallCase { identity, code, kind, offset: 0, method: 0, before: 0, meta: 0 }
+    }
+}
+
+/// What an operator knows of tables that have a metamethod for it, which is a closure.
+#[derive(Fields, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct OperatorCase {
+    /// The address of the shape of such tables, which knows their metatable.
+    pub shape: u64,
+    /// The metatable.
+    pub other: u64,
+    /// The heap's epoch in which it has the metamethod at this offset among its slots.
+    pub epoch: u64,
+    pub offset: u32,
+    /// Which operand such a table is: [`FIRST`] or [`SECOND`].
+    pub operand: u32,
+    /// What such closures have as their code.
+    pub identity: u64,
+    /// The address of the code that is entered.
+    pub code: u64,
+}
+
+pub(crate) const FIRST: u32 = 0;
+/// The first one is a number.
+pub(crate) const SECOND: u32 = 1;
+
+/// What is known of tables of a shape.
+pub(crate) trait OfShape: Copy + PartialEq {
+    fn shape(&self) -> u64;
+
+    /// Whether another case is about the same, so that one of them is wrong.
+    fn is_about_the_same(&self, other: &Self) -> bool;
+}
+
+impl OfShape for FieldCase {
+    fn shape(&self) -> u64 {
+        self.shape
+    }
+
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        self.shape == other.shape
+    }
+}
+
+impl OfShape for OperatorCase {
+    fn shape(&self) -> u64 {
+        self.shape
+    }
+
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        (self.shape, self.operand) == (other.shape, other.operand)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::object::string::Str;
 use crate::object::table::{KeyError, Table};
 use crate::object::value::{ABSENT, NIL, Type, Value};
 use crate::run::cases::{
-    ADDED, ADDED_OR_META, FieldCase, INHERITED, NEVER, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META,
+    ADDED, ADDED_OR_META, FieldCase, INHERITED, NEVER, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META, OfShape,
 };
 use crate::run::error::{Attempt, Result};
 use crate::run::vm::Vm;
@@ -14,14 +14,14 @@ use azulejo::{Cases, Frames};
 
 /// Adds a case in place of what is known of the shape, if that is something else. A case that is known and has not helped is not added
 /// again: the slow path would seem to have run only to learn, and the optimizer would leave it out.
-fn learn(vm: &mut Vm, cases: Cases<'_, FieldCase>, case: FieldCase) {
+pub(super) fn learn<C: OfShape>(vm: &mut Vm, cases: Cases<'_, C>, case: C) {
     if cases.iter().any(|known| known == case) {
         return;
     }
     // SAFETY: a case has a shape of this heap.
-    let is_there = |known: &FieldCase| unsafe { ShapeRef::is_there(known.shape) };
+    let is_there = |known: &C| unsafe { ShapeRef::is_there(known.shape()) };
     // What is known of shapes that are gone is of no use.
-    cases.retain(|known| known.shape != case.shape && is_there(known));
+    cases.retain(|known| !known.is_about_the_same(&case) && is_there(known));
     if !cases.add(case) {
         // It may be full of shapes that tables had when the program started. But what sees too many shapes is not to change all the time.
         vm.n_crowded = vm.n_crowded.wrapping_add(1);

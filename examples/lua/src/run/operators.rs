@@ -1,14 +1,18 @@
 //! Operators that are not quick: on strings that are numbers, with metamethods, and those that fail.
 
+use super::calls::closure_of;
+use super::fields::learn;
 use super::slow::values;
 use crate::number;
 use crate::object::heap::{Gc, ObjectKind};
+use crate::object::shape::Meta;
 use crate::object::string::MAX_LEN;
 use crate::object::table::Table;
 use crate::object::value::{ABSENT, FALSE, Type, Value};
+use crate::run::cases::{FIRST, OperatorCase, SECOND};
 use crate::run::error::{Attempt, Result};
 use crate::run::vm::Vm;
-use azulejo::Frames;
+use azulejo::{Cases, Frames};
 
 pub(crate) const ADD: u32 = 0;
 pub(crate) const SUBTRACT: u32 = 1;
@@ -73,7 +77,33 @@ impl Vm {
     }
 }
 
-pub(crate) fn arith(vm: &mut Vm, frames: Frames<'_>, which: u32, a: u64, b: u64) -> Result<u64> {
+impl Vm {
+    /// Notes what a table's metatable has for an operator, if that is a closure.
+    fn learn_operator(&mut self, which: u32, (of, operand): (Value, u32), cases: Cases<'_, OperatorCase>) {
+        let Some(table) = of.as_table() else { return };
+        self.heap.know_metatable(table);
+        let (shape, name) = (table.shape.get(), self.names.operators[which as usize]);
+        let Meta::Known(meta) = shape.meta() else { return };
+        let (Some(slot), Some(closure)) = (meta.shape.get().slot(name), closure_of(meta.get_string(name)))
+        else {
+            return;
+        };
+        let Some(code) = self.code_for(closure, 2) else { return };
+        meta.header().set(Table::PROTOTYPE);
+        let (shape, other, epoch) = (shape.word(), meta.address(), self.heap.epoch);
+        let (offset, identity) = (8 * slot, closure.code.get());
+        learn(self, cases, OperatorCase { shape, other, epoch, offset, operand, identity, code });
+    }
+}
+
+pub(crate) fn arith(
+    vm: &mut Vm,
+    frames: Frames<'_>,
+    which: u32,
+    a: u64,
+    b: u64,
+    cases: Cases<'_, OperatorCase>,
+) -> Result<u64> {
     let (a, b) = (Value(a), Value(b));
     if let (Some(x), Some(y)) = (Vm::to_number(a), Vm::to_number(b)) {
         return Ok(Value::number(match which {
@@ -88,6 +118,11 @@ pub(crate) fn arith(vm: &mut Vm, frames: Frames<'_>, which: u32, a: u64, b: u64)
         .0);
     }
     if let Some(method) = vm.metamethod(a, which).or_else(|| vm.metamethod(b, which)) {
+        match a.is_number() {
+            false => vm.learn_operator(which, (a, FIRST), cases),
+            true if vm.metatable(a).is_none() => vm.learn_operator(which, (b, SECOND), cases),
+            true => {}
+        }
         return vm.call_operator(&frames, method, a, b);
     }
     let (operand, wrong) = if Vm::to_number(a).is_none() { (0, a) } else { (1, b) };
@@ -95,8 +130,18 @@ pub(crate) fn arith(vm: &mut Vm, frames: Frames<'_>, which: u32, a: u64, b: u64)
 }
 
 /// Gives what is true or false, or `ABSENT`.
-pub(crate) fn compare(vm: &mut Vm, frames: Frames<'_>, which: u32, a: u64, b: u64) -> Result<u64> {
+pub(crate) fn compare(
+    vm: &mut Vm,
+    frames: Frames<'_>,
+    which: u32,
+    a: u64,
+    b: u64,
+    cases: Cases<'_, OperatorCase>,
+) -> Result<u64> {
     let (a, b) = (Value(a), Value(b));
+    if b.as_table().is_some() && vm.metatable(a) == vm.metatable(b) {
+        vm.learn_operator(which, (a, FIRST), cases);
+    }
     if which == EQUAL {
         let methods = [a, b].map(|value| vm.metamethod(value, EQUAL));
         if methods[0].is_none()
@@ -127,12 +172,21 @@ pub(crate) fn compare(vm: &mut Vm, frames: Frames<'_>, which: u32, a: u64, b: u6
     {
         return Ok(Value::bool(!vm.call_value(&frames, one, &[b, a])?.is_true()).0);
     }
+    cannot_compare(vm, &frames, a, b)
+}
+
+/// Compares a number with what is none, or the other way round.
+pub(crate) fn compare_number(vm: &mut Vm, frames: Frames<'_>, a: u64, b: u64) -> Result<u64> {
+    cannot_compare(vm, &frames, Value(a), Value(b))
+}
+
+fn cannot_compare(vm: &mut Vm, frames: &Frames<'_>, a: Value, b: Value) -> Result<u64> {
     let [x, y] = [a, b].map(|value| value.type_of().name());
     let message = match x == y {
         true => format!("attempt to compare two {x} values"),
         false => format!("attempt to compare {x} with {y}"),
     };
-    vm.fail_in(&frames, message)
+    vm.fail_in(frames, message)
 }
 
 pub(crate) fn loop_number(vm: &mut Vm, frames: Frames<'_>, value: u64, which: u32) -> Result<u64> {

@@ -3,7 +3,9 @@
 //! What is not quick is a function of Rust in `slow`. The rows read objects only where a check of their kind has succeeded.
 
 use super::bytecode::Op;
-use super::cases::{ADDED, ADDED_OR_META, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META};
+use super::cases::{
+    ADDED, ADDED_OR_META, FIRST, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META, OperatorCase, SECOND,
+};
 use super::elements::{BESIDE_METATABLE, ELSEWHERE, ElementCase, LOOKUP_MASK, Lookup};
 use super::layout::*;
 use super::slow::*;
@@ -54,20 +56,41 @@ template_macros! {
             (invoke observes (^code $method) (arglist $method ,a ,b) u64))
         macro ^or_method (,given ,a ,b) (let: (($given ,given))
             (if (ne $given &ABSENT) $given (^call_method ,a ,b)))
+
+        macro ^is_of (,table) (eq (load shapes (addr ,table &SHAPE) u64) (case shape))
+        macro ^slot (,table) (add (load headers (addr ,table &SLOTS) u64) (ucast (case offset) u64))
+        macro ^is_current () (eq (load machine (addr (tc) &EPOCH) u64) (case epoch))
+    }
+
+    operators {
+        // What a table's metatable has for an operator.
+        macro ^known_method () (load fields (^slot (case other)) u64)
+        macro ^has_method (,of) (all (is table ,of) (^is_of (unbox table ,of)) (^is_current)
+            (^is_closure (^known_method)) (eq (^code (^known_method)) (case identity)))
+        macro ^by_method (,fits ,a ,b ,slowly) (cached $cache OperatorCase ,fits
+            (invoke observes (case code) (arglist (^known_method) ,a ,b) u64)
+            (slow (^or_method ,slowly ,a ,b)))
+        // Code that has seen tables is to see numbers too before it looks for both.
+        macro ^numbers (,a ,b ,done ,otherwise) (if (likely (all (is number ,a) (is number ,b))) (outside $cache ,done) ,otherwise)
     }
 }
 
 template! {
     use values;
+    use operators;
 
-    macro ^arith (,which ,a ,b) (slow (^or_method (call throws observes arith
-        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,which u32) (carg ,a u64) (carg ,b u64)) u64) ,a ,b))
-    macro ^binary (,operator ,which) (as (($a number) ($b number))
-        (box number (,operator $a $b)) (^arith ,which $a $b))
-    macro ^with_const (,operator ,which) (as (($a number))
-        (box number (,operator $a $k)) (^arith ,which $a (bitcast $k u64)))
-    macro ^const_with (,operator ,which) (as (($b number))
-        (box number (,operator $k $b)) (^arith ,which (bitcast $k u64) $b))
+    macro ^arith (,which ,fits ,a ,b) (^by_method ,fits ,a ,b
+        (call throws observes arith (arglist (carg (tc) ptr) (carg (frames) ptr)
+            (carg ,which u32) (carg ,a u64) (carg ,b u64) (carg $cache ptr)) u64))
+    // The first operand that is no number says what is done.
+    macro ^says_what () (any (all (eq (case operand) &FIRST) (^has_method $a))
+        (all (eq (case operand) &SECOND) (is number $a) (^has_method $b)))
+    macro ^of_numbers (,number ,which) (^numbers $a $b (box number ,number) (^arith ,which (^says_what) $a $b))
+    macro ^binary (,operator ,which) (^of_numbers (,operator (unbox number $a) (unbox number $b)) ,which)
+    macro ^of_number (,of ,number ,which ,a ,b) (if (likely (is number ,of)) (outside $cache (box number ,number))
+        (^arith ,which (^has_method ,of) ,a ,b))
+    macro ^with_const (,number ,which) (^of_number $a ,number ,which $a (bitcast $k u64))
+    macro ^const_with (,number ,which) (^of_number $b ,number ,which (bitcast $k u64) $b)
     macro ^modulo (,a ,b) (sub ,a (mul (floor (div ,a ,b)) ,b))
     macro ^power (,a ,b) (call pure power (arglist (carg ,a f64) (carg ,b f64)) f64)
     macro ^upvalue () (load pure (idx (addr (unbox function $closure) (&sizeof Closure)) $at 8) u64)
@@ -90,33 +113,40 @@ template! {
     Op::Subtract      => unsafe (^binary sub &SUBTRACT)
     Op::Multiply      => unsafe (^binary mul &MULTIPLY)
     Op::Divide        => unsafe (^binary div &DIVIDE)
-    Op::Modulo        => unsafe (as (($a number) ($b number)) (box number (^modulo $a $b)) (^arith &MODULO $a $b))
-    Op::Power         => unsafe (as (($a number) ($b number)) (box number (^power $a $b)) (^arith &POWER $a $b))
-    Op::AddConst      => unsafe (^with_const add &ADD)
-    Op::SubtractConst => unsafe (^with_const sub &SUBTRACT)
-    Op::MultiplyConst => unsafe (^with_const mul &MULTIPLY)
-    Op::DivideConst   => unsafe (^with_const div &DIVIDE)
-    Op::ModuloConst   => unsafe (as (($a number)) (box number (^modulo $a $k)) (^arith &MODULO $a (bitcast $k u64)))
-    Op::PowerConst    => unsafe (as (($a number)) (box number (^power $a $k)) (^arith &POWER $a (bitcast $k u64)))
-    Op::ConstAdd      => unsafe (^const_with add &ADD)
-    Op::ConstSubtract => unsafe (^const_with sub &SUBTRACT)
-    Op::ConstMultiply => unsafe (^const_with mul &MULTIPLY)
-    Op::ConstDivide   => unsafe (^const_with div &DIVIDE)
-    Op::Negate        => unsafe (as (($a number)) (box number (neg $a)) (^arith &NEGATE $a $a))
+    Op::Modulo        => unsafe (^of_numbers (^modulo (unbox number $a) (unbox number $b)) &MODULO)
+    Op::Power         => unsafe (^of_numbers (^power (unbox number $a) (unbox number $b)) &POWER)
+    Op::AddConst      => unsafe (^with_const (add (unbox number $a) $k) &ADD)
+    Op::SubtractConst => unsafe (^with_const (sub (unbox number $a) $k) &SUBTRACT)
+    Op::MultiplyConst => unsafe (^with_const (mul (unbox number $a) $k) &MULTIPLY)
+    Op::DivideConst   => unsafe (^with_const (div (unbox number $a) $k) &DIVIDE)
+    Op::ModuloConst   => unsafe (^with_const (^modulo (unbox number $a) $k) &MODULO)
+    Op::PowerConst    => unsafe (^with_const (^power (unbox number $a) $k) &POWER)
+    Op::ConstAdd      => unsafe (^const_with (add $k (unbox number $b)) &ADD)
+    Op::ConstSubtract => unsafe (^const_with (sub $k (unbox number $b)) &SUBTRACT)
+    Op::ConstMultiply => unsafe (^const_with (mul $k (unbox number $b)) &MULTIPLY)
+    Op::ConstDivide   => unsafe (^const_with (div $k (unbox number $b)) &DIVIDE)
+    Op::Negate        => unsafe (^of_number $a (neg (unbox number $a)) &NEGATE $a $a)
     Op::Not           => (select (ule (sub $a &NIL) 1) &TRUE &FALSE)
 }
 
 // Comparisons and loops.
 template! {
     use values;
+    use operators;
 
     macro ^is_true (,a) (ugt (sub ,a &NIL) 1)
-    macro ^compare (,which ,a ,b) (^is_true (slow (^or_method (call throws observes compare
-        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,which u32) (carg ,a u64) (carg ,b u64)) u64) ,a ,b)))
-    macro ^less (,a ,b) (as ((,a number) (,b number)) (lt ,a ,b) (^compare &LESS ,a ,b))
-    macro ^less_equal (,a ,b) (as ((,a number) (,b number)) (le ,a ,b) (^compare &LESS_EQUAL ,a ,b))
-    macro ^with_const (,operator ,which) (as (($a number)) (,operator $a $k) (^compare ,which $a (bitcast $k u64)))
-    macro ^const_with (,operator ,which) (as (($a number)) (,operator $a $k) (^compare ,which (bitcast $k u64) $a))
+    // Both operands are to have the metamethod.
+    macro ^is_alike (,b) (all (is table ,b) (eq (load headers (addr (unbox table ,b) &METATABLE) u64) (case other)))
+    macro ^compare (,which ,a ,b) (^is_true (^by_method (all (^has_method ,a) (^is_alike ,b)) ,a ,b
+        (call throws observes compare (arglist (carg (tc) ptr) (carg (frames) ptr)
+            (carg ,which u32) (carg ,a u64) (carg ,b u64) (carg $cache ptr)) u64)))
+    // What is no number cannot be compared with one.
+    macro ^compare_number (,a ,b) (^is_true (slow (call throws observes compare_number
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,a u64) (carg ,b u64)) u64)))
+    macro ^less (,a ,b) (^numbers ,a ,b (lt (unbox number ,a) (unbox number ,b)) (^compare &LESS ,a ,b))
+    macro ^less_equal (,a ,b) (^numbers ,a ,b (le (unbox number ,a) (unbox number ,b)) (^compare &LESS_EQUAL ,a ,b))
+    macro ^with_const (,operator) (as (($a number)) (,operator $a $k) (^compare_number $a (bitcast $k u64)))
+    macro ^const_with (,operator) (as (($a number)) (,operator $a $k) (^compare_number (bitcast $k u64) $a))
     // Tables without a metatable that says when they are equal are not, unless they are the same one.
     macro ^has_no_equal (,a) (all (is table ,a) (^says_nothing (load headers (addr (unbox table ,a) &METATABLE) u64)))
     macro ^says_nothing (,meta) (any (zr ,meta) (nz (and (load headers (addr ,meta &FLAGS) u16) &NO_EQUAL)))
@@ -138,14 +168,14 @@ template! {
     Op::JumpIfNotLess            => unsafe (when (notf (^less $a $b)) (branch $to))
     Op::JumpIfLessEqual          => unsafe (when (^less_equal $a $b) (branch $to))
     Op::JumpIfNotLessEqual       => unsafe (when (notf (^less_equal $a $b)) (branch $to))
-    Op::JumpIfLessConst          => unsafe (when (^with_const lt &LESS) (branch $to))
-    Op::JumpIfNotLessConst       => unsafe (when (notf (^with_const lt &LESS)) (branch $to))
-    Op::JumpIfLessEqualConst     => unsafe (when (^with_const le &LESS_EQUAL) (branch $to))
-    Op::JumpIfNotLessEqualConst  => unsafe (when (notf (^with_const le &LESS_EQUAL)) (branch $to))
-    Op::JumpIfGreaterConst       => unsafe (when (^const_with gt &LESS) (branch $to))
-    Op::JumpIfNotGreaterConst    => unsafe (when (notf (^const_with gt &LESS)) (branch $to))
-    Op::JumpIfGreaterEqualConst  => unsafe (when (^const_with ge &LESS_EQUAL) (branch $to))
-    Op::JumpIfNotGreaterEqualConst => unsafe (when (notf (^const_with ge &LESS_EQUAL)) (branch $to))
+    Op::JumpIfLessConst          => unsafe (when (^with_const lt) (branch $to))
+    Op::JumpIfNotLessConst       => unsafe (when (notf (^with_const lt)) (branch $to))
+    Op::JumpIfLessEqualConst     => unsafe (when (^with_const le) (branch $to))
+    Op::JumpIfNotLessEqualConst  => unsafe (when (notf (^with_const le)) (branch $to))
+    Op::JumpIfGreaterConst       => unsafe (when (^const_with gt) (branch $to))
+    Op::JumpIfNotGreaterConst    => unsafe (when (notf (^const_with gt)) (branch $to))
+    Op::JumpIfGreaterEqualConst  => unsafe (when (^const_with ge) (branch $to))
+    Op::JumpIfNotGreaterEqualConst => unsafe (when (notf (^const_with ge)) (branch $to))
 
     macro ^goes_on (,index ,limit ,step) (if (lt (const 0.0 f64) ,step) (le ,index ,limit) (le ,limit ,index))
 
@@ -183,9 +213,6 @@ template! {
 template! {
     use values;
 
-    macro ^is_of (,table) (eq (load shapes (addr ,table &SHAPE) u64) (case shape))
-    macro ^slot (,table) (add (load headers (addr ,table &SLOTS) u64) (ucast (case offset) u64))
-    macro ^is_current () (eq (load machine (addr (tc) &EPOCH) u64) (case epoch))
     // What a slow path gives; or it leaves the call of a metamethod, which is behind the others.
     macro ^unless_method (,given ,way) (letv: (($given ,given)) (dov (when (eq $given &ABSENT) ,way) (set $dst $given)))
     macro ^unless_setter (,given ,way) (when (eq ,given &ABSENT) ,way)

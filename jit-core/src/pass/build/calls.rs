@@ -5,13 +5,12 @@
 //! the answer follows from the template alone. Behind a tail call its caller has nothing to do at all: the callee takes the caller's place,
 //! if that is inlined itself.
 
-use super::known_steps::{each_step, steps_without_made};
+use super::known_steps::{each_step, steps_without_cases, steps_without_made};
 use super::{FunctionSource, Linkage};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
-use crate::ir::sites::COUNT_OFFSET;
 use crate::ir::template::{Arguments, Ref, Step, Template};
-use crate::vocab::{Op, Type};
+use crate::vocab::{Op, Type, Vocabulary};
 
 /// A call that can be inlined if its callee is known.
 #[derive(Clone, Copy, Debug)]
@@ -208,10 +207,7 @@ impl CalleeAt {
         lacks_slow_path: bool,
     ) -> bool {
         let CalleeAt::Site { operand, learns_slowly: true, .. } = self else { return false };
-        let count = raws[operand as usize] + COUNT_OFFSET as u64;
-        // SAFETY: the site begins so far before the number of its cases.
-        let count = source.sites.and_then(|sites| unsafe { sites.read(count, Type::I32.bytes()) });
-        lacks_slow_path && count == Some(0)
+        lacks_slow_path && source.n_cases(raws[operand as usize]) == Some(0)
     }
 }
 
@@ -241,6 +237,18 @@ fn parts_with(template: &Template, is_it: impl Fn(usize, &Step) -> bool) -> Quic
 /// Where other code may see the VM registers in their slots, beside what happens in these calls, which are inlined.
 pub(super) fn observing(template: &Template, is_inlined: impl Fn(usize) -> bool) -> QuickAndSlow {
     parts_with(template, |number, step| observes(step) && !is_inlined(number))
+}
+
+/// The site, which gets cases on the slow path only, without whose cases other code sees VM registers on that path only, if there is one.
+pub(super) fn observes_for(vocab: Vocabulary, template: &Template) -> Option<u8> {
+    let site = template.steps.iter().find_map(|step| match *step {
+        Step::SiteValue { operand, learns_slowly: true, .. } => Some(operand),
+        _ => None,
+    })?;
+    let remains = steps_without_cases(vocab, template, site);
+    core::iter::zip(template.steps, remains)
+        .all(|(step, remains)| !remains || !observes(step))
+        .then_some(site)
 }
 
 fn observes(step: &Step) -> bool {

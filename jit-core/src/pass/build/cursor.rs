@@ -1,7 +1,7 @@
 //! The place in the graph where nodes are added, and the conversions between a value and the 64 bits of its slot.
 
 use super::WORD;
-use crate::ir::graph::{CallData, CallMemory, CallTarget, Effect, Graph, Pred};
+use crate::ir::graph::{CallData, CallMemory, CallTarget, Effect, Graph, Heat, Pred};
 use crate::ir::index::{Block, Node};
 use crate::ir::template::{Convention, Ref, Signature};
 use crate::vocab::{Op, Sig, Type};
@@ -33,6 +33,13 @@ impl Cursor<'_> {
     /// Whether control can be here.
     pub(super) fn is_reached(&self) -> bool {
         self.block.is_some()
+    }
+
+    /// Control has been here: the block is in the hot path, whatever was expected.
+    pub(super) fn was_here(&mut self) {
+        if self.is_reached() {
+            self.graph.blocks[self.block.at()].heat = Heat::Normal;
+        }
     }
 
     pub(super) fn ty(&self, value: Node) -> Type {

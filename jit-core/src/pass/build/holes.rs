@@ -135,6 +135,7 @@ impl Operands for HoleOperands<'_> {
 
     fn known_case(&mut self, cursor: &mut Cursor<'_>, operand: u8, field: CaseField) -> Node {
         let CaseField { offset, ty } = field;
+        cursor.was_here();
         // A part of the sort is a constant.
         if let Some(value) = self.request.cases.mark(field) {
             return cursor.constant(ty, value);

@@ -284,7 +284,7 @@ impl InlinePlan {
         };
         let is_inlined = |step| self.call_of(place, step).is_some() || is_left_out(step);
         let mut need = calls.needs_frame(lacks_slow_path, is_inlined);
-        if need >= FrameNeed::Shown && !calls.sites.is_empty() {
+        if need >= FrameNeed::Shown {
             let reached = steps_of_bytecode(owner, owner.templates[opcode], &raws, lacks_slow_path);
             need = calls.needs_frame(lacks_slow_path, |step| is_inlined(step) || !reached[step]);
         }

@@ -5,16 +5,25 @@
 use super::FunctionSource;
 use super::calls::CalleeAt;
 use crate::ir::bytecode::Raw;
+use crate::ir::sites::COUNT_OFFSET;
 use crate::ir::template::{BlockRef, Ref, Step, StepImm, Template};
-use crate::vocab::Op;
+use crate::vocab::{Op, Vocabulary};
 
-/// The values of a template that are known, by number. They are few.
+/// No operator that only computes has more inputs.
+const MAX_INPUTS: usize = 3;
+
+/// The values of a template that are known, by number.
 #[derive(Default)]
-struct KnownValues(Vec<(Ref, u64)>);
+struct KnownValues(Vec<Option<u64>>);
 
 impl KnownValues {
     fn get(&self, value: Ref) -> Option<u64> {
-        self.0.iter().find(|(known, _)| *known == value).map(|(_, bits)| *bits)
+        self.0.get(value as usize).copied().flatten()
+    }
+
+    fn set(&mut self, value: usize, bits: u64) {
+        self.0.resize(value, None);
+        self.0.push(Some(bits));
     }
 }
 
@@ -44,10 +53,10 @@ fn reached_steps(
             _ => {}
         }
         all.push(comes);
-        if let Some(bits) = known(step, &values) {
-            values.0.push((n_values, bits));
+        if comes && let Some(bits) = known(step, &values) {
+            values.set(n_values, bits);
         }
-        n_values += step.n_values() as Ref;
+        n_values += step.n_values();
     }
     all
 }
@@ -69,6 +78,16 @@ pub(super) fn steps_without_made(template: &Template) -> Vec<bool> {
     reached_steps(template, false, |step, _| matches!(step, Step::Node { op: Op::KEPT, .. }).then_some(0))
 }
 
+/// Whether control comes to each step without the slow path, if a site has no cases.
+pub(super) fn steps_without_cases(vocab: Vocabulary, template: &Template, site: u8) -> Vec<bool> {
+    reached_steps(template, true, |step, values| match *step {
+        Step::SiteValue { operand, offset, .. } => {
+            (operand == site && offset as usize == COUNT_OFFSET).then_some(0)
+        }
+        _ => computed(vocab, step, values),
+    })
+}
+
 /// Whether control may come to each step for one bytecode, given its constants and what its sites have learned.
 pub(super) fn steps_of_bytecode(
     source: &FunctionSource<'_>,
@@ -82,12 +101,18 @@ pub(super) fn steps_of_bytecode(
             let site = CalleeAt::Site { operand, offset, learns_slowly };
             site.known(source, raws, ty, lacks_slow_path)
         }
-        Step::Node { op, sig, inputs, imm: StepImm::Known(imm) } if op != Op::KEPT => {
-            let known = |input: &Ref| values.get(*input);
-            let mut operands: Vec<u64> = inputs.iter().map(known).collect::<Option<_>>()?;
-            operands.push(imm as u64);
-            source.vocab.info(op).reference?(sig, &operands).ok()
-        }
-        _ => None,
+        _ => computed(source.vocab, step, values),
     })
+}
+
+/// What a step computes of values that are known.
+fn computed(vocab: Vocabulary, step: &Step, values: &KnownValues) -> Option<u64> {
+    let Step::Node { op, sig, inputs, imm: StepImm::Known(imm) } = *step else { return None };
+    let reference = vocab.info(op).reference.filter(|_| op != Op::KEPT)?;
+    let mut operands = [imm as u64; MAX_INPUTS + 1];
+    let known = operands.get_mut(..inputs.len()).filter(|known| known.len() <= MAX_INPUTS)?;
+    for (known, input) in core::iter::zip(known, inputs.iter()) {
+        *known = values.get(*input)?;
+    }
+    reference(sig, &operands[..=inputs.len()]).ok()
 }

@@ -100,6 +100,8 @@ pub(super) trait Operands {
     fn slow_entry(&mut self, cursor: &mut Cursor<'_>) -> Option<Node>;
     /// The block is the start of the bytecode's slow path. Ends the block if that is left out.
     fn slow(&mut self, cursor: &mut Cursor<'_>);
+    /// What no case of a site tells of. Ends the block if that is left out.
+    fn outside(&mut self, _: &mut Cursor<'_>, _: u8) {}
 
     /// Whether memory is there that a bytecode has made.
     fn is_kept(&mut self, _: u32) -> bool {
@@ -299,6 +301,7 @@ impl<O: Operands> Linker<'_, O> {
                 operands.known_case(cursor, operand, CaseField { offset, ty })
             }
             Step::Slow => return operands.slow(cursor),
+            Step::Outside { operand } => return operands.outside(cursor, operand),
             Step::Quicken { opcode } => return self.quicken(opcode, template),
             Step::General => return operands.general(cursor),
             Step::Show { call } => return self.show(call),
@@ -351,6 +354,7 @@ impl<O: Operands> Linker<'_, O> {
             | Step::Invoke { .. }
             | Step::Caught { .. }
             | Step::Slow
+            | Step::Outside { .. }
             | Step::Quicken { .. }
             | Step::General
             | Step::Show { .. }

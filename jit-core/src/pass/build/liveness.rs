@@ -16,14 +16,16 @@
 //! first bytecode. [`super::registers`] checks that.
 
 use super::FunctionSource;
-use super::calls::{QuickAndSlow, observing};
+use super::calls::{QuickAndSlow, observes_for, observing};
 use super::decode::Decoded;
+use super::known_steps::steps_of_bytecode;
 use super::onward::{NamedOperands, Onward, OperandUse, Way, bits};
 use super::registers::{LoopWrites, RegisterValues};
 use crate::ir::bits::{BitSet, BitSets, Bits};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
 use crate::ir::grouped::Grouped;
 use crate::ir::template::{Arguments, Resume, Step, Template};
+use crate::vocab::Vocabulary;
 
 /// After this many rounds, liveness assumes that every register is live everywhere. As many rounds as loops are nested
 /// suffice, unless jumps lead back and forth.
@@ -43,6 +45,8 @@ struct TemplateAccess {
     /// Where other code may see registers in their slots, and what the template does with its operands from there on; and if its slow path
     /// is left out.
     observing: QuickAndSlow,
+    /// A site without whose cases that is so on the slow path only.
+    observes_for: Option<u8>,
     observed: Onward,
     observed_quickly: Onward,
     /// Whether it takes the frame's address, by which other code may see all registers at any time.
@@ -61,7 +65,7 @@ struct TemplateAccess {
 }
 
 impl TemplateAccess {
-    fn of(template: &Template, opcode: &OpcodeInfo) -> TemplateAccess {
+    fn of(vocab: Vocabulary, template: &Template, opcode: &OpcodeInfo) -> TemplateAccess {
         let is_label = |kind: OperandKind| matches!(kind, OperandKind::Label | OperandKind::Labels);
         let mut access = TemplateAccess { kills: u16::MAX, is_known: true, ..TemplateAccess::default() };
         let at_end = template.follow_writes(|step, written| match *step {
@@ -90,6 +94,7 @@ impl TemplateAccess {
         access.exposes = template.takes_address_of_frame();
         if template.observes() {
             access.observing = observing(template, |_| false);
+            access.observes_for = access.observing.quick.then(|| observes_for(vocab, template)).flatten();
             OperandUse { observed: access.observed, observed_quickly: access.observed_quickly, .. } =
                 OperandUse::of(template);
         }
@@ -346,7 +351,8 @@ impl Liveness {
         self.any_exposes = false;
         for opcode in (0..code.len()).map(|at| code.opcode(at)) {
             if !self.access[opcode].is_known {
-                self.access[opcode] = TemplateAccess::of(source.templates[opcode], &source.opcodes[opcode]);
+                self.access[opcode] =
+                    TemplateAccess::of(source.vocab, source.templates[opcode], &source.opcodes[opcode]);
             }
             self.any_exposes |= self.access[opcode].exposes;
         }
@@ -396,18 +402,22 @@ impl Liveness {
         }
         let (mut reads, mut kills) = (self.needed.last_mut(), self.kills.last_mut());
         let mut writes = self.writes.last_mut();
-        let observing = match code.plan.has_calls(at) {
-            true => {
-                let template = source.templates[code.opcode(at)];
-                observing(template, |step| code.plan.call_of(at, step).is_some())
-            }
-            false => access.observing,
+        let lacks_slow_path = code.plan.lacks_slow_path(at).unwrap_or(false);
+        let owner = code.plan.owner(source, at).0;
+        let has_cases = |operand: u8| owner.n_cases(raws[operand as usize]) != Some(0);
+        let observing = if lacks_slow_path && !access.observes_for.is_none_or(has_cases) {
+            QuickAndSlow::default()
+        } else if access.observing.quick && (code.plan.has_calls(at) || code.plan.frame(at) > 0) {
+            // What the sites of a bytecode rule out is not there: the plan has no frame for what such calls would show.
+            let template = source.templates[code.opcode(at)];
+            let reached = steps_of_bytecode(owner, template, raws, lacks_slow_path);
+            observing(template, |step| !reached[step] || code.plan.call_of(at, step).is_some())
+        } else {
+            access.observing
         };
         let observed = match observing {
             QuickAndSlow { quick: true, .. } => Observed::Quickly,
-            observing if observing.remains(code.plan.lacks_slow_path(at).unwrap_or(false)) => {
-                Observed::Slowly
-            }
+            observing if observing.remains(lacks_slow_path) => Observed::Slowly,
             _ => Observed::Never,
         };
         *self.observed.last_mut().expect("it is in a basic block") = observed;

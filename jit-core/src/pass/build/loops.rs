@@ -65,6 +65,7 @@ fn keeps(step: &Step, vocab: Vocabulary) -> bool {
         | Step::WindowLength { .. }
         | Step::SiteValue { .. }
         | Step::KnownCase { .. }
+        | Step::Outside { .. }
         | Step::Block { .. }
         | Step::Jump { .. }
         | Step::Branch { .. } => true,

@@ -70,7 +70,7 @@ use crate::ir::bits::Bits;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, Raw};
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
-use crate::ir::sites::SiteSnapshot;
+use crate::ir::sites::{COUNT_OFFSET, SiteSnapshot};
 use crate::ir::slow_paths::SlowPaths;
 use crate::ir::template::Template;
 use crate::vocab::{Sig, Type, Vocabulary};
@@ -162,6 +162,12 @@ pub struct FunctionSource<'a> {
 }
 
 impl FunctionSource<'_> {
+    /// How many cases the site has of which this is the address, as far as that is known.
+    pub(super) fn n_cases(&self, site: Raw) -> Option<u64> {
+        // SAFETY: the site begins so far before the number of its cases.
+        unsafe { self.sites?.read(site + COUNT_OFFSET as u64, Type::I32.bytes()) }
+    }
+
     /// The maximum number of arguments of calls.
     pub fn most_arguments(&self) -> u32 {
         self.arguments.map_or(self.locals, |most| most.min(self.locals))

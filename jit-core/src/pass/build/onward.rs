@@ -176,8 +176,8 @@ impl Onward {
                 return Onward::to_label(operand);
             }
             Step::Exit { to: Resume::Here } => return Onward::TO_HERE,
-            // Code without the slow path is left there.
-            Step::Slow => return self.or(Onward::TO_HERE),
+            // Code without the slow path, or without what is outside of a site's cases, is left there.
+            Step::Slow | Step::Outside { .. } => return self.or(Onward::TO_HERE),
             Step::Switch { operands, .. } => {
                 self = Onward::NOWHERE;
                 let mut way = 0;

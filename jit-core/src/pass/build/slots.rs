@@ -17,6 +17,8 @@ impl ValueOperands<'_> {
     /// The address of a register's slot. The slots of inlined functions follow the function's own, in a memory of their own if others have
     /// made that.
     pub(super) fn slot_address(&mut self, cursor: &mut Cursor<'_>, register: u32) -> Node {
+        let shown = self.source.slots + self.scratch.code.plan.inlining.shown_slots;
+        debug_assert!(register < shown, "the plan has no memory for a frame that is shown");
         let (frame, slot) = match register.checked_sub(self.source.slots) {
             Some(inlined) if self.source.call_entry.is_none() => (self.own_memory(cursor), inlined),
             _ => (self.frame(cursor), register),

@@ -182,6 +182,7 @@ pub fn first_reads(template: &Template) -> Vec<CachedValue> {
             | Step::WindowLength { .. }
             | Step::SiteValue { .. }
             | Step::KnownCase { .. }
+            | Step::Outside { .. }
             | Step::Jump { .. } => {}
             // Control does not reach the steps after these.
             Step::Trap { .. } | Step::Exit { .. } | Step::Return { .. } | Step::Goto { .. } | Step::Next => {}

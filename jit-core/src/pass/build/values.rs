@@ -123,6 +123,9 @@ impl Operands for ValueOperands<'_> {
         let sites = sites.filter(|_| is_left || is_full);
         // SAFETY: templates read nothing else of sites.
         let known = sites.and_then(|sites| unsafe { sites.read(address, ty.bytes()) });
+        if place.offset as usize == COUNT_OFFSET && known.is_some_and(|count| count > 0) {
+            cursor.was_here();
+        }
         match known {
             Some(bits) => cursor.constant(ty, bits),
             None => {
@@ -252,6 +255,20 @@ impl Operands for ValueOperands<'_> {
         }
         for site in 0..self.scratch.known_sites.len() {
             self.leave_for_new_cases(cursor, self.scratch.known_sites[site]);
+        }
+    }
+
+    /// A bytecode that has learned of some things is taken to see no others, until it does.
+    fn outside(&mut self, cursor: &mut Cursor<'_>, operand: u8) {
+        let (at, site) = (cursor.at, self.operand(cursor.at, operand));
+        let (owner, of_owner) = self.scratch.code.plan.owner(self.source, at as usize);
+        let has_missed = match owner.slow_paths {
+            Some(slow_paths) => slow_paths.is_empty() || slow_paths.has_missed(of_owner as u32),
+            None => true,
+        };
+        if !has_missed && owner.n_cases(site).is_some_and(|count| count > 0) {
+            self.miss(cursor, at);
+            self.may_be_unreached = true;
         }
     }
 
@@ -419,8 +436,7 @@ impl<'a> ValueOperands<'a> {
     /// Leaves in front of the slow path, if a site has other cases by now than the code knows.
     fn leave_for_new_cases(&mut self, cursor: &mut Cursor<'_>, site: u64) {
         let (at, address) = (cursor.at, site + COUNT_OFFSET as u64);
-        // SAFETY: there the site has the number of its cases.
-        let known = self.owner(at).sites.and_then(|sites| unsafe { sites.read(address, Type::I32.bytes()) });
+        let known = self.owner(at).n_cases(site);
         let [known, address] = [(Type::I32, known.unwrap_or(0)), (Type::I64, address)]
             .map(|(ty, bits)| cursor.constant(ty, bits));
         let count = cursor.load(Type::I32, address);
