@@ -127,6 +127,10 @@ pub(crate) fn learn_call(vm: &mut Vm, function: u64, arguments: u32, cases: Case
 
 /// Remembers what is called with two arguments.
 pub(crate) fn learn_call2(vm: &mut Vm, function: u64, a: u64, b: u64, cases: Cases<'_, CallCase>) {
+    let known = cases.iter().next();
+    if cases.is_full() && known.is_none_or(|known| known.kind != GIVES_METATABLE) {
+        return;
+    }
     let Some(quick) = quick(Value(function), 2).filter(|quick| quick.kind == GIVES_METATABLE) else {
         if !cases.is_full() {
             learn_call(vm, function, 2, cases);
@@ -134,10 +138,6 @@ pub(crate) fn learn_call2(vm: &mut Vm, function: u64, a: u64, b: u64, cases: Cas
         return;
     };
     // What gives all tables that come one metatable is a class's constructor. If they or their metatables differ, a function does it.
-    let known = cases.iter().next();
-    if known.is_some_and(|known| known.kind != GIVES_METATABLE) {
-        return;
-    }
     if known.is_none()
         && let (Some(table), Some(meta)) = (Value(a).as_table(), Value(b).as_table())
         && let Some((before, after)) = vm.heap.shapes_with_metatable(table, meta)

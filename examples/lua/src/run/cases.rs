@@ -54,14 +54,12 @@ pub(crate) struct OperatorCase {
     pub shape: u64,
     /// The metatable.
     pub other: u64,
-    /// The heap's epoch in which it has the metamethod at this offset among its slots.
+    /// The heap's epoch in which it has the closure, which is at this offset among its slots.
     pub epoch: u64,
     pub offset: u32,
     /// Which operand such a table is: [`FIRST`] or [`SECOND`].
     pub operand: u32,
-    /// What such closures have as their code.
-    pub identity: u64,
-    /// The address of the code that is entered.
+    /// The address of the code of the closure.
     pub code: u64,
 }
 

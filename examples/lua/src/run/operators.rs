@@ -91,8 +91,7 @@ impl Vm {
         let Some(code) = self.code_for(closure, 2) else { return };
         meta.header().set(Table::PROTOTYPE);
         let (shape, other, epoch) = (shape.word(), meta.address(), self.heap.epoch);
-        let (offset, identity) = (8 * slot, closure.code.get());
-        learn(self, cases, OperatorCase { shape, other, epoch, offset, operand, identity, code });
+        learn(self, cases, OperatorCase { shape, other, epoch, offset: 8 * slot, operand, code });
     }
 }
 

@@ -63,10 +63,9 @@ template_macros! {
     }
 
     operators {
-        // What a table's metatable has for an operator.
+        // What a table's metatable has for an operator: in this epoch the closure that it was, unless the collector has taken that.
         macro ^known_method () (load fields (^slot (case other)) u64)
-        macro ^has_method (,of) (all (is table ,of) (^is_of (unbox table ,of)) (^is_current)
-            (^is_closure (^known_method)) (eq (^code (^known_method)) (case identity)))
+        macro ^has_method (,of) (all (is table ,of) (^is_of (unbox table ,of)) (^is_current) (is function (^known_method)))
         macro ^by_method (,fits ,a ,b ,slowly) (cached $cache OperatorCase ,fits
             (invoke observes (case code) (arglist (^known_method) ,a ,b) u64)
             (slow (^or_method ,slowly ,a ,b)))

@@ -84,3 +84,12 @@ for i = 1, 400 do
   seen[i % 7 + 1] = scaled(pair[1], pair[2])
 end
 print(unpack(seen))
+-- A metatable that does not keep its metamethods.
+local weak = setmetatable({}, {__mode = "v"})
+do
+  local held = "added"
+  weak.__add = function() return held end
+end
+local a = setmetatable({1}, weak)
+local function add(n) local last for i = 1, n do last = a + i end return last end
+for _ = 1, 5 do print(pcall(add, 100)) if _ == 3 then collectgarbage() collectgarbage() end end
