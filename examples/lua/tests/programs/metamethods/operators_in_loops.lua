@@ -86,10 +86,12 @@ end
 print(unpack(seen))
 -- A metatable that does not keep its metamethods.
 local weak = setmetatable({}, {__mode = "v"})
+local hold
 do
   local held = "added"
-  weak.__add = function() return held end
+  hold = function() return held end
+  weak.__add = hold
 end
 local a = setmetatable({1}, weak)
 local function add(n) local last for i = 1, n do last = a + i end return last end
-for _ = 1, 5 do print(pcall(add, 100)) if _ == 3 then collectgarbage() collectgarbage() end end
+for _ = 1, 5 do print(pcall(add, 100)) if _ == 3 then hold = nil collectgarbage() collectgarbage() end end
