@@ -17,8 +17,6 @@ impl ValueOperands<'_> {
     /// The address of a register's slot. The slots of inlined functions follow the function's own, in a memory of their own if others have
     /// made that.
     pub(super) fn slot_address(&mut self, cursor: &mut Cursor<'_>, register: u32) -> Node {
-        let shown = self.source.slots + self.scratch.code.plan.inlining.shown_slots;
-        debug_assert!(register < shown, "the plan has no memory for a frame that is shown");
         let (frame, slot) = match register.checked_sub(self.source.slots) {
             Some(inlined) if self.source.call_entry.is_none() => (self.own_memory(cursor), inlined),
             _ => (self.frame(cursor), register),
@@ -37,6 +35,8 @@ impl ValueOperands<'_> {
 
     /// Stores a value in the whole slot of a register, with zeros above a narrow one.
     fn store_whole(&mut self, cursor: &mut Cursor<'_>, register: u32, value: Node) {
+        let shown = self.source.slots + self.scratch.code.plan.inlining.shown_slots;
+        debug_assert!(register < shown, "the plan has no memory for a frame that is shown");
         let value = if cursor.ty(value).bits() < 64 { cursor.widen(value) } else { value };
         let address = self.slot_address(cursor, register);
         cursor.store(address, value);
