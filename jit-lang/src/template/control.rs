@@ -241,12 +241,7 @@ impl Checker<'_> {
         if rest.is_empty() {
             return wrong_count(place, word, "what is done, or a function and `(arglist …)`", rest);
         }
-        if self.has_effect {
-            return fail(
-                place,
-                "a slow path stands before all effects: compiled code may leave there, and the opcode runs again from its start",
-            );
-        }
+        self.stands_before_effects("a slow path", place)?;
         let is_within = std::mem::replace(&mut self.is_slow, true);
         let body = match (word, rest) {
             ("slow", [body]) => self.perhaps(|checker| checker.expression(body, expect)),
@@ -267,6 +262,19 @@ impl Checker<'_> {
             );
         }
         Ok(Typed { kind: Kind::Slow(Box::new(body)), ty, sign, leaves, is_loose: false, place })
+    }
+
+    /// Refuses what compiled code may leave at, if the opcode has had an effect by then.
+    pub(super) fn stands_before_effects(&self, what: &str, place: Place) -> Checked<()> {
+        match self.has_effect {
+            true => fail(
+                place,
+                format!(
+                    "{what} stands before all effects: compiled code may leave there, and the opcode runs again from its start"
+                ),
+            ),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn sequence(

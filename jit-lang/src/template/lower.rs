@@ -323,11 +323,11 @@ impl Lowering<'_> {
             Kind::Variable(variable) => self.variables[variable],
             Kind::Case(field) => self.case_field(field, typed.ty),
             Kind::Full(site) => self.is_full(*site),
-            Kind::Sequence(steps) => steps.iter().fold(0, |_, step| self.value(step)),
             Kind::Let(bound, body) => {
                 self.bind(bound);
                 self.value(body)
             }
+            Kind::Sequence(steps) => steps.iter().fold(0, |_, step| self.value(step)),
             Kind::Marked(sequence, runs) => {
                 for mark in 1..runs.len() {
                     let block = self.block();

@@ -127,12 +127,7 @@ impl Checker<'_> {
             return wrong_count(place, word, "a site, and what is done outside of its cases", rest);
         };
         let site = self.operand_of(Some(site), &[OperandKind::Site], "a `Site` operand", place)?;
-        if self.has_effect {
-            return fail(
-                place,
-                "what is outside of a site's cases stands before all effects: compiled code may leave there, and the opcode runs again from its start",
-            );
-        }
+        self.stands_before_effects("what is outside of a site's cases", place)?;
         let body = match word {
             "outside" => self.expression(body, expect)?,
             _ => self.statement(body)?,

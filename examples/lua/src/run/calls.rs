@@ -4,6 +4,7 @@ use super::slow::values;
 use crate::library::base;
 use crate::object::function::{Closure, Native, Quick, copy_values};
 use crate::object::heap::{Gc, Header, ObjectKind};
+use crate::object::string::Str;
 use crate::object::table::{Position, Table};
 use crate::object::value::{ABSENT, FUNCTION, Value};
 use crate::run::cases::{ALLOCATES, CALLABLE, CLOSURE, CallCase, GIVES_METATABLE, SELECT};
@@ -161,10 +162,8 @@ const MOST_FOR_CALLABLES: u32 = 3;
 /// The closure that is called in place of a table, and what is known of such tables.
 fn callable(vm: &Vm, callee: Value) -> Option<(Gc<Closure>, CallCase)> {
     let meta = callee.as_table()?.metatable()?;
-    let shape = meta.shape.get();
-    let offset = 8 * shape.slot(vm.names.call)?;
-    let closure = closure_of(meta.get_string(vm.names.call))?;
-    let case = CallCase::new(CALLABLE, shape.word(), 0);
+    let (offset, closure) = closure_in_slot(meta, vm.names.call)?;
+    let case = CallCase::new(CALLABLE, meta.shape.get().word(), 0);
     Some((closure, CallCase { offset, method: closure.code.get(), ..case }))
 }
 
@@ -206,8 +205,14 @@ fn quick(callee: Value, arguments: u32) -> Option<CallCase> {
     Some(CallCase::new(kind, native.function, address))
 }
 
+/// The closure that a metatable has in a slot, and the slot's offset.
+pub(super) fn closure_in_slot(meta: Gc<Table>, name: Gc<Str>) -> Option<(u32, Gc<Closure>)> {
+    let slot = meta.shape.get().slot(name)?;
+    Some((8 * slot, closure_of(meta.get_string(name))?))
+}
+
 /// The closure that a value is.
-pub(super) fn closure_of(callee: Value) -> Option<Gc<Closure>> {
+fn closure_of(callee: Value) -> Option<Gc<Closure>> {
     let object =
         callee.as_object::<Header>(FUNCTION).filter(|object| object.kind() == ObjectKind::Closure)?;
     // SAFETY: the object is one.

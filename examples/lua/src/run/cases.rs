@@ -63,8 +63,9 @@ pub(crate) struct OperatorCase {
     pub code: u64,
 }
 
+/// The first operand is such a table.
 pub(crate) const FIRST: u32 = 0;
-/// The first one is a number.
+/// The second one is, and the first is a number.
 pub(crate) const SECOND: u32 = 1;
 
 /// What is known of tables of a shape.

@@ -1,6 +1,6 @@
 //! Operators that are not quick: on strings that are numbers, with metamethods, and those that fail.
 
-use super::calls::closure_of;
+use super::calls::closure_in_slot;
 use super::fields::learn;
 use super::slow::values;
 use crate::number;
@@ -84,14 +84,11 @@ impl Vm {
         self.heap.know_metatable(table);
         let (shape, name) = (table.shape.get(), self.names.operators[which as usize]);
         let Meta::Known(meta) = shape.meta() else { return };
-        let (Some(slot), Some(closure)) = (meta.shape.get().slot(name), closure_of(meta.get_string(name)))
-        else {
-            return;
-        };
+        let Some((offset, closure)) = closure_in_slot(meta, name) else { return };
         let Some(code) = self.code_for(closure, 2) else { return };
         meta.header().set(Table::PROTOTYPE);
         let (shape, other, epoch) = (shape.word(), meta.address(), self.heap.epoch);
-        learn(self, cases, OperatorCase { shape, other, epoch, offset: 8 * slot, operand, code });
+        learn(self, cases, OperatorCase { shape, other, epoch, offset, operand, code });
     }
 }
 

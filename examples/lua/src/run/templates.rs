@@ -70,7 +70,8 @@ template_macros! {
             (invoke observes (case code) (arglist (^known_method) ,a ,b) u64)
             (slow (^or_method ,slowly ,a ,b)))
         // Code that has seen tables is to see numbers too before it looks for both.
-        macro ^numbers (,a ,b ,done ,otherwise) (if (likely (all (is number ,a) (is number ,b))) (outside $cache ,done) ,otherwise)
+        macro ^if_numbers (,are ,done ,otherwise) (if (likely ,are) (outside $cache ,done) ,otherwise)
+        macro ^are_numbers (,a ,b) (all (is number ,a) (is number ,b))
     }
 }
 
@@ -84,9 +85,10 @@ template! {
     // The first operand that is no number says what is done.
     macro ^says_what () (any (all (eq (case operand) &FIRST) (^has_method $a))
         (all (eq (case operand) &SECOND) (is number $a) (^has_method $b)))
-    macro ^of_numbers (,number ,which) (^numbers $a $b (box number ,number) (^arith ,which (^says_what) $a $b))
+    macro ^of_numbers (,number ,which) (^if_numbers (^are_numbers $a $b) (box number ,number)
+        (^arith ,which (^says_what) $a $b))
     macro ^binary (,operator ,which) (^of_numbers (,operator (unbox number $a) (unbox number $b)) ,which)
-    macro ^of_number (,of ,number ,which ,a ,b) (if (likely (is number ,of)) (outside $cache (box number ,number))
+    macro ^of_number (,of ,number ,which ,a ,b) (^if_numbers (is number ,of) (box number ,number)
         (^arith ,which (^has_method ,of) ,a ,b))
     macro ^with_const (,number ,which) (^of_number $a ,number ,which $a (bitcast $k u64))
     macro ^const_with (,number ,which) (^of_number $b ,number ,which (bitcast $k u64) $b)
@@ -142,8 +144,9 @@ template! {
     // What is no number cannot be compared with one.
     macro ^compare_number (,a ,b) (^is_true (slow (call throws observes compare_number
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,a u64) (carg ,b u64)) u64)))
-    macro ^less (,a ,b) (^numbers ,a ,b (lt (unbox number ,a) (unbox number ,b)) (^compare &LESS ,a ,b))
-    macro ^less_equal (,a ,b) (^numbers ,a ,b (le (unbox number ,a) (unbox number ,b)) (^compare &LESS_EQUAL ,a ,b))
+    macro ^less (,a ,b) (^if_numbers (^are_numbers ,a ,b) (lt (unbox number ,a) (unbox number ,b)) (^compare &LESS ,a ,b))
+    macro ^less_equal (,a ,b) (^if_numbers (^are_numbers ,a ,b) (le (unbox number ,a) (unbox number ,b))
+        (^compare &LESS_EQUAL ,a ,b))
     macro ^with_const (,operator) (as (($a number)) (,operator $a $k) (^compare_number $a (bitcast $k u64)))
     macro ^const_with (,operator) (as (($a number)) (,operator $a $k) (^compare_number (bitcast $k u64) $a))
     // Tables without a metatable that says when they are equal are not, unless they are the same one.
