@@ -13,9 +13,8 @@
 //! shapes. Code that runs may still compare with it, or give it to a table:
 //!
 //! **Invariants:** no two shapes are equal as words, even if one of them has been freed long ago: a word has the address, and how many
-//! shapes were there before. A shape that code gives to tables of its parent ([`Heap::learn_shape`](super::heap::Heap::learn_shape)) is there as long as its
-//! parent.
-//! The metatable of a shape is there as long as the shape. `shape_life` has what frees shapes.
+//! shapes were there before. A shape that code gives to tables of its parent is there as long as its parent
+//! ([`Heap::learn_shape`](super::heap::Heap::learn_shape)). The metatable of a shape is there as long as the shape. `shape_life` has what frees shapes.
 
 use super::shape_life::ShapeCell;
 use crate::object::heap::Gc;
