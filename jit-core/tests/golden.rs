@@ -88,6 +88,18 @@ fn forward() {
 }
 
 #[test]
+fn renew() {
+    let mut scratch = pass::renew::Scratch::default();
+    let mut peel = pass::peel::Scratch::default();
+    golden_pass("renew", |graph| {
+        let renewals = pass::renew::find(&mut scratch, graph, &[]);
+        pass::peel::peel_loops(&mut peel, graph, &renewals.heads);
+        pass::renew::renew(&mut scratch, graph, &[]);
+        assert_eq!(check::graph::graph(graph), []);
+    });
+}
+
+#[test]
 fn sink() {
     let mut scratch = pass::sink::Scratch::default();
     golden_pass("sink", |graph| {

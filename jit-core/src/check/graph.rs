@@ -95,10 +95,11 @@ impl Judge<'_> {
     }
 
     /// Checks that each pinned node occurs once, in its own block, and in a part of the block that it belongs to, and that no other one has
-    /// its frame state.
+    /// its frame state, or a part of that.
     fn members(&mut self) {
         let mut seen = vec![false; self.graph.nodes.len()];
         let mut seen_states = vec![false; self.graph.states.all.len()];
+        let mut seen_registers = vec![false; self.graph.states.registers.len()];
         for block in self.ended_blocks() {
             let data = self.graph.block(block);
             let params = data.params.iter().map(|node| (*node, 0));
@@ -115,11 +116,13 @@ impl Judge<'_> {
                     self.wrong(node, "stands twice");
                 }
                 let state = self.graph.node(node).imm as usize;
-                if self.graph.has_state(op)
-                    && state < seen_states.len()
-                    && core::mem::replace(&mut seen_states[state], true)
-                {
-                    self.wrong(node, "has the frame state of another node");
+                if self.graph.has_state(op) && state < seen_states.len() {
+                    let registers = self.graph.states.all[state].registers.range();
+                    let registers = seen_registers.get_mut(registers).unwrap_or_default();
+                    if core::mem::replace(&mut seen_states[state], true) || registers.contains(&true) {
+                        self.wrong(node, "has the frame state of another node");
+                    }
+                    registers.fill(true);
                 }
                 let ends = self.graph.vocab.info(op).props.contains(Props::ENDS);
                 let expected = if op == Op::PARAM { 0 } else { 1 + ends as u8 };

@@ -60,9 +60,13 @@ impl FrameStates {
         self.inlining.clear();
     }
 
-    /// Adds a state that says the same as another one, for another node: each state belongs to one node.
+    /// Adds a state that says the same as another one, for another node: each state, and its registers, belong to one node, whose operands
+    /// may be in boxes or not.
     pub fn add_copy(&mut self, state: u64) -> u64 {
-        self.all.push(self.all[state as usize]);
+        let state = self.all[state as usize];
+        let start = self.registers.len() as u32;
+        self.registers.extend_from_within(state.registers.range());
+        self.all.push(FrameState { registers: List { start, len: state.registers.len }, ..state });
         self.all.len() as u64 - 1
     }
 

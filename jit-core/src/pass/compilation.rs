@@ -9,7 +9,7 @@ use super::observe::{Allocated, Observer, is_judged, judge};
 use super::sink::Sunk;
 use super::{
     Target, allocate, build, chaos, counters, dead, forward, hand_on, kinds, late_frame, live, number,
-    offsets, peel, pinned, place, placeholders, represent, rewrite, sink, tile, unwrap,
+    offsets, peel, pinned, place, placeholders, renew, represent, rewrite, sink, tile, unwrap,
 };
 use crate::check;
 use crate::error::Error;
@@ -54,6 +54,7 @@ pub struct Compilation {
     peel: Box<peel::Scratch>,
     forward: forward::Scratch,
     sink: Box<sink::Scratch>,
+    renew: Box<renew::Scratch>,
     dead: dead::Scratch,
     place: place::Scratch,
     tile: tile::Scratch,
@@ -93,6 +94,7 @@ impl Default for Compilation {
             peel: Box::default(),
             forward: forward::Scratch::default(),
             sink: Box::default(),
+            renew: Box::default(),
             dead: dead::Scratch::default(),
             place: place::Scratch::default(),
             tile: tile::Scratch::default(),
@@ -127,6 +129,7 @@ impl Compilation {
 
     fn steps_mut(&mut self) -> [&mut Steps; Limits::PASSES.len()] {
         let Compilation {
+            renew,
             kinds,
             represent,
             rewrite,
@@ -141,6 +144,7 @@ impl Compilation {
             ..
         } = self;
         [
+            &mut renew.steps,
             &mut kinds.steps,
             &mut represent.steps,
             &mut rewrite.steps,
@@ -198,6 +202,7 @@ impl Compilation {
     ) -> Result<Sunk, Error> {
         build::build(&mut self.build, source, &mut self.graph);
         let build::MadeMemory { needed, without } = self.build.made();
+        let renewals = renew::find(&mut self.renew, &self.graph, needed);
         if sink::find_needed(&mut self.sink, &self.graph, without, needed) {
             return Ok(Sunk::BuildAgain);
         }
@@ -205,6 +210,7 @@ impl Compilation {
             self.build.release();
         }
         self.judge_graph("build", target, observer)?;
+        self.renew_memory(&renewals, target, observer)?;
         let mut masks = kinds::kinds(&mut self.kinds, &mut self.graph);
         // What is stored in a field and loaded again is of a known kind, if nothing between may have changed it: more is known of
         // that where regions are named, and it pays for a second look only there.
@@ -228,6 +234,31 @@ impl Compilation {
         self.judge_graph("represent", target, observer)?;
         self.lower_kinds(target, observer)?;
         self.optimize(target, observer)
+    }
+
+    /// Makes memory anew that loops carry, so that it is left out.
+    fn renew_memory(
+        &mut self,
+        renewals: &renew::Renewals,
+        target: &Target<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        if renewals.params.is_empty() {
+            return Ok(());
+        }
+        number::number(&mut self.number, &mut self.graph);
+        if peel::peel_loops(&mut self.peel, &mut self.graph, &renewals.heads) {
+            self.judge_graph("peel", target, observer)?;
+        }
+        let build::MadeMemory { needed, .. } = self.build.made();
+        if renew::renew(&mut self.renew, &mut self.graph, needed) {
+            self.judge_graph("renew", target, observer)?;
+        }
+        if self.graph.nodes.len() >= LONG {
+            self.peel.release();
+            self.renew.release();
+        }
+        Ok(())
     }
 
     /// Replaces the operators on kinds of values.

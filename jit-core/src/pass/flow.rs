@@ -160,6 +160,17 @@ impl FlowGraph {
         }
     }
 
+    /// Whether the way from one block to another leaves a loop. Takes ranks.
+    pub fn leaves_loop(&self, from: u32, to: u32) -> bool {
+        let inner = self.innermost[from as usize];
+        let mut around = self.innermost[to as usize];
+        // Inner loops come before outer ones.
+        while around < inner {
+            around = self.loops[around as usize].parent;
+        }
+        around != inner
+    }
+
     /// Finds by rank which blocks are cold: those that are said to be, those that lead only to cold ones, and those that only cold ones
     /// lead to. Takes `order` and `rank`.
     pub fn find_cold(&self, graph: &Graph, is_cold: &mut Vec<bool>) {

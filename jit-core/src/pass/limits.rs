@@ -16,7 +16,8 @@ impl Default for Limits {
 
 impl Limits {
     /// The passes that take steps, in their order.
-    pub const PASSES: [&'static str; 11] = [
+    pub const PASSES: [&'static str; 12] = [
+        "renew",
         "kinds",
         "represent",
         "rewrite",

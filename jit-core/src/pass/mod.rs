@@ -3,6 +3,7 @@
 //! | pass | makes | judge |
 //! | --- | --- | --- |
 //! | [`build`] | a graph of bytecode, or of one opcode for a stencil | `check::graph` |
+//! | [`renew`] | a graph in which memory that loops carry is made anew (with `peel` in front of it, if there is any) | `check::graph` |
 //! | [`kinds`](kinds::kinds) | a graph in which checks of kinds that are decided are gone | `check::graph` |
 //! | [`represent`] | block parameters of the types that they carry | `check::graph` |
 //! | [`lower`](kinds::lower) | formulas in place of operators on kinds | `check::kinds` |
@@ -48,6 +49,7 @@ mod pinned;
 pub mod place;
 mod placeholders;
 mod places;
+pub mod renew;
 pub mod represent;
 pub mod rewrite;
 pub mod sink;

@@ -16,9 +16,10 @@ use crate::ir::tiles::TileList;
 use core::fmt;
 
 /// The stages that an observer sees, in their order; `kinds` and `lower` are there only if the bytecode type has kinds of
-/// values, `counters`, `offsets`, `peel` and `sink` only if they changed something, and `rewrite` runs a second time after `forward`.
-pub const STAGES: [&str; 16] = [
+/// values, `renew`, `sink`, `counters`, `offsets` and `peel` only if they changed something, and `rewrite` runs a second time after `forward`.
+pub const STAGES: [&str; 17] = [
     "build",
+    "renew",
     "kinds",
     "represent",
     "lower",

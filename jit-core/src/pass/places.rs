@@ -212,12 +212,17 @@ fn is_only_compared(graph: &Graph, node: Node) -> bool {
 }
 
 /// The call that makes the memory which a value is an address in, or a box of that: a constant away from it.
-pub(super) fn made_in(graph: &Graph, mut node: Node) -> Option<Node> {
+pub(super) fn made_in(graph: &Graph, node: Node) -> Option<Node> {
+    base_of(graph, node).filter(|base| graph.makes(*base))
+}
+
+/// The pinned node that a value is a constant away from, or a box of that.
+pub(super) fn base_of(graph: &Graph, mut node: Node) -> Option<Node> {
     /// Addresses that are further away are not looked for.
     const MAX_STEPS: usize = 8;
     for _ in 0..MAX_STEPS {
         if graph.node(node).block.is_some() {
-            return graph.makes(node).then_some(node);
+            return Some(node);
         }
         node = match graph.node(node).op {
             Op::BOX | Op::UNBOX => graph.inputs(node)[0],

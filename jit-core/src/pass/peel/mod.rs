@@ -36,6 +36,9 @@ const MAX_LOOPS: usize = 8;
 /// How many pinned nodes a loop may have, together with what leads away from it.
 const MAX_NODES: usize = 256;
 
+/// How many pinned nodes a loop may have that is copied for what it carries: most are checks that are decided then.
+const MAX_NODES_OF_CARRIED: usize = 1024;
+
 /// How many blocks behind a loop, one after another, end the function soon.
 const MAX_WAY_OUT: usize = 4;
 
@@ -103,11 +106,20 @@ pub fn peel(scratch: &mut Scratch, graph: &mut Graph) -> bool {
     loops.truncate(MAX_LOOPS);
     let mut has_changed = false;
     for (this, blocks) in &loops {
-        if scratch.find_region(graph, *this, blocks) && scratch.steps.take() {
-            let Scratch { flow, region, copy, .. } = &mut *scratch;
-            copy::copy(copy, graph, flow, region);
-            has_changed = true;
-        }
+        has_changed |= scratch.copy(graph, *this, blocks, MAX_NODES);
+    }
+    has_changed
+}
+
+/// Copies the innermost loops with these heads, as something is known of what they carry behind their first iteration. Returns whether there
+/// were any.
+pub fn peel_loops(scratch: &mut Scratch, graph: &mut Graph, heads: &[Block]) -> bool {
+    if heads.is_empty() || !scratch.flow.find_if_loops(graph) {
+        return false;
+    }
+    let mut has_changed = false;
+    for (this, blocks) in innermost(&scratch.flow) {
+        has_changed |= heads.contains(&blocks[0]) && scratch.copy(graph, this, &blocks, MAX_NODES_OF_CARRIED);
     }
     has_changed
 }
@@ -160,8 +172,18 @@ impl Scratch {
             && !writes.may_write(flow, this, MemoryPlace::of_load(graph, node, |node| node))
     }
 
+    /// Copies a loop, unless it has more nodes, or no shape for it; returns whether it did.
+    fn copy(&mut self, graph: &mut Graph, this: u32, blocks: &[Block], most: usize) -> bool {
+        let is_copied = self.find_region(graph, this, blocks, most) && self.steps.take();
+        if is_copied {
+            let Scratch { flow, region, copy, .. } = self;
+            copy::copy(copy, graph, flow, region);
+        }
+        is_copied
+    }
+
     /// Finds what is copied for a loop; returns false if that is too much, or has no shape that can be copied.
-    fn find_region(&mut self, graph: &Graph, this: u32, blocks: &[Block]) -> bool {
+    fn find_region(&mut self, graph: &Graph, this: u32, blocks: &[Block], most: usize) -> bool {
         self.is_in_region.clear();
         self.is_in_region.resize(graph.blocks.len(), false);
         self.region.blocks.clear();
@@ -177,7 +199,7 @@ impl Scratch {
         });
         let n_nodes: usize = self.region.blocks.iter().map(|block| n_nodes(graph, *block)).sum();
         self.region.blocks.sort_unstable_by_key(|block| self.flow.rank[block.at()]);
-        is_found && n_nodes <= MAX_NODES
+        is_found && n_nodes <= most
     }
 
     /// Finds the only edge from outside into the loop's head.

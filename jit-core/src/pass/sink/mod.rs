@@ -36,6 +36,8 @@ struct MakingCall {
     call: Node,
     /// The rank of its block.
     home: u32,
+    /// Whether it stands for one in a loop in front of that loop, or behind it, where it makes little difference.
+    is_seldom: bool,
     /// Whether it is made where it is called.
     is_needed: bool,
 }
@@ -104,7 +106,7 @@ pub(super) fn find_needed(
     sinker.find_uses();
     sinker.each_until_stable(|sinker, of| {
         sinker.uses_of(of).iter().any(|one| match one.kind {
-            UseKind::Escape => !sinker.scratch.is_cold[one.rank as usize],
+            UseKind::Escape => !sinker.scratch.is_rare(of, one.rank),
             UseKind::Held(by) => sinker.scratch.made[by as usize].is_needed,
             _ => false,
         })
@@ -152,7 +154,7 @@ fn add_needed(scratch: &Scratch, graph: &Graph, without: &[u32], needed: &mut Ve
     let before = needed.len();
     for made in scratch.made.iter().filter(|made| made.is_needed) {
         let origin = graph.node(made.call).origin;
-        if without.contains(&origin) && !needed.contains(&origin) {
+        if !made.is_seldom && without.contains(&origin) && !needed.contains(&origin) {
             needed.push(origin);
         }
     }
@@ -168,15 +170,23 @@ impl Sinker<'_> {
     /// Finds the calls.
     fn find(&mut self) {
         let Scratch { flow, is_cold, made, .. } = &mut *self.scratch;
-        flow.find_dominance(self.graph);
+        flow.find(self.graph);
         flow.find_cold(self.graph, is_cold);
         made.clear();
         for (rank, block) in (0u32..).zip(&flow.order) {
             let data = self.graph.block(*block);
             is_cold[rank as usize] |= rank > 0 && self.graph.end_with_state(*block).is_some();
             for &call in data.body.iter().filter(|node| self.graph.makes(**node)) {
-                made.push(MakingCall { call, home: rank, is_needed: made.len() >= MAX_MADE });
+                let is_needed = made.len() >= MAX_MADE;
+                made.push(MakingCall { call, home: rank, is_seldom: false, is_needed });
             }
+        }
+        for at in 0..made.len() {
+            let of_same = |other: &MakingCall| {
+                self.graph.node(other.call).origin == self.graph.node(made[at].call).origin
+                    && flow.depth(other.home) > flow.depth(made[at].home)
+            };
+            made[at].is_seldom = made.iter().any(of_same);
         }
         self.scratch.is_live.clear();
         self.scratch.uses.clear();
@@ -231,11 +241,11 @@ impl Sinker<'_> {
         ranks.dedup();
         let mut all_fit = is_found;
         for &rank in &ranks {
-            let Scratch { flow, is_cold, places, .. } = &mut *self.scratch;
+            let Scratch { flow, places, .. } = &*self.scratch;
             if places.iter().any(|place| place.of == of && flow.dominates(place.rank, rank)) {
                 continue;
             }
-            all_fit &= is_cold[rank as usize] && rank != home && flow.dominates(home, rank);
+            all_fit &= self.scratch.is_rare(of, rank) && rank != home && flow.dominates(home, rank);
             all_fit = all_fit && self.leads_nowhere(of, rank);
             if !all_fit {
                 break;
@@ -325,6 +335,13 @@ impl Sinker<'_> {
 }
 
 impl Scratch {
+    /// Whether it makes little difference that something is made in a block: that is cold, or outside of the loop that the call is in, or
+    /// the call itself is.
+    fn is_rare(&self, of: u32, rank: u32) -> bool {
+        let MakingCall { home, is_seldom, .. } = self.made[of as usize];
+        is_seldom || self.is_cold[rank as usize] || self.flow.leaves_loop(home, rank)
+    }
+
     /// The uses of what a call makes.
     fn uses_of(&self, of: u32) -> &[AddressUse] {
         let start = self.uses.partition_point(|one| one.of < of);
