@@ -7,12 +7,13 @@ use core::cell::Cell;
 
 const PAIR: u32 = 0x5ae1;
 
-/// An object of two numbers and the address of another object.
+/// An object of two numbers and the address of another object. It knows where it has them.
 #[derive(Fields)]
 #[repr(C)]
 struct Object {
     shape: Cell<u32>,
     size: Cell<u32>,
+    own: Cell<*const Cell<u64>>,
     values: [Cell<u64>; 3],
 }
 
@@ -42,6 +43,17 @@ enum Op {
         at: Imm<u32>,
     },
     Set {
+        object: In<u64>,
+        at: Imm<u32>,
+        value: In<i64>,
+    },
+    /// The same two by the address of the numbers that the object has.
+    GetOwn {
+        dst: Out<i64>,
+        object: In<u64>,
+        at: Imm<u32>,
+    },
+    SetOwn {
         object: In<u64>,
         at: Imm<u32>,
         value: In<i64>,
@@ -151,6 +163,7 @@ template! {
         (letv: (($new (call leaf makes (changes machine) make (arglist (carg (tc) ptr)) ptr))) (dov
             (holds heads $new &PAIR u32)
             (holds heads (addr $new (&offset_of Object, size)) 3 u32)
+            (holds heads (addr $new (&offset_of Object, own)) (^value $new 0) ptr)
             (holds values (^value $new 2) 0 u64)
             (store values (^value $new 0) $a i64)
             (store values (^value $new 1) $b i64)
@@ -162,6 +175,9 @@ template! {
     Op::Set => unsafe (dov
         (when (ne (load heads $object u32) &PAIR) (trap 1))
         (store values (^value $object $at) $value i64))
+    macro ^own_value (,object ,at) (idx (load heads (addr ,object (&offset_of Object, own)) ptr) ,at 8)
+    Op::GetOwn => unsafe (load values (^own_value $object $at) i64)
+    Op::SetOwn => unsafe (store values (^own_value $object $at) $value i64)
     Op::Hold => unsafe (store values (^value $object 2) $other u64)
     // Nothing is held by what was made; that is an object, too.
     Op::Held => unsafe (let: (($held (load values (^value $object 2) u64))) (if (zr $held) $object $held))
@@ -190,7 +206,9 @@ fn make(vm: &mut Vm) -> *mut Object {
     vm.debt.set(vm.debt.get() + 1);
     // What a template does not store must not be read.
     let values = [0x5e5e, 0x5e5e, 0].map(Cell::new);
-    let mut new = Box::new(Object { shape: Cell::new(PAIR), size: Cell::new(3), values });
+    let own = Cell::new(core::ptr::null());
+    let mut new = Box::new(Object { shape: Cell::new(PAIR), size: Cell::new(3), own, values });
+    new.own.set(new.values.as_ptr());
     let address = &raw mut *new;
     vm.objects.push(new);
     address
@@ -275,10 +293,12 @@ fn some(random: &mut Random, code: &mut Vec<Op>, new: impl Fn(&mut Random, u32) 
         let packed = of(&PACKED);
         let (at, skips) = (Imm(random.below(2) as u32), random.below(3) as u32);
         let of = Imm([1, 7, 63, 1023][random.below(4)]);
-        code.push(match random.below(28) {
+        code.push(match random.below(32) {
             24 if random.one_in(2) => Op::Change { object },
             25 => Op::KeepIfRare { a, object, of },
             26 => Op::SumKept { dst: dst.into() },
+            28 | 29 => Op::GetOwn { dst: dst.into(), object, at },
+            30 | 31 => Op::SetOwn { object, at, value: a },
             27 if random.one_in(2) => Op::Sum { dst: dst.into(), object },
             0..=4 => new(random, to),
             5..=8 => Op::Get { dst: dst.into(), object, at },
@@ -351,6 +371,11 @@ fn random_programs_do_the_same_in_every_tier() {
 /// A loop of so many iterations around some bytecodes, which computes the sum of register 4 in register 7; and how many objects it makes in
 /// the interpreter and in the optimizer's code, where it has run before. The results are the same.
 fn made(body: &[Op], n: i64) -> [usize; 2] {
+    made_behind(&[], body, n)
+}
+
+/// The same with some bytecodes in front of the loop.
+fn made_behind(before: &[Op], body: &[Op], n: i64) -> [usize; 2] {
     let mut code = vec![
         Op::Number { dst: 4.into(), value: Imm(0) },
         Op::Number { dst: 5.into(), value: Imm(5) },
@@ -358,6 +383,7 @@ fn made(body: &[Op], n: i64) -> [usize; 2] {
         Op::Number { dst: 7.into(), value: Imm(1) },
         Op::Number { dst: 8.into(), value: Imm(n) },
     ];
+    code.extend_from_slice(before);
     let head = code.len() as u32;
     code.extend_from_slice(body);
     code.push(Op::Add { dst: 7.into(), a: 7.into(), b: 4.into() });
@@ -409,6 +435,61 @@ fn what_stays_in_a_function_is_not_made() {
         get(4, 1, 1),
     ];
     assert_eq!(made(&held, 100), [200, 0]);
+}
+
+/// Makes an object in register 1, from what the one in register 0 has.
+fn next() -> [Op; 4] {
+    let sum = Op::Add { dst: 4.into(), a: 4.into(), b: 5.into() };
+    [get(4, 0, 0), sum, Op::New { dst: 1.into(), a: 4.into(), b: 8.into() }, move_to_0()]
+}
+
+fn move_to_0() -> Op {
+    Op::Move { dst: 0.into(), a: 1.into() }
+}
+
+#[test]
+fn what_loops_carry_is_not_made() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    assert_eq!(made_behind(&[new()], &next(), 100), [101, 0]);
+    // Nor if it is changed in between, in some iterations, by whatever address.
+    let own = Op::SetOwn { object: 0.into(), at: Imm(1), value: 6.into() };
+    let skip = Op::JumpIfLess { a: 8.into(), b: 6.into(), to: Label(12) };
+    let mut body = vec![own, skip];
+    body.extend(next());
+    body.extend([Op::GetOwn { dst: 3.into(), object: 0.into(), at: Imm(1) }, get(4, 0, 1)]);
+    let [all, some] = made_behind(&[new()], &body, 100);
+    assert_eq!((all, some), (96, 0));
+    // Nor if the one before is changed once there is another.
+    let before = Op::Move { dst: 2.into(), a: 0.into() };
+    let change = Op::Set { object: 2.into(), at: Imm(1), value: 6.into() };
+    let body: Vec<Op> = [before].into_iter().chain(next()).chain([change, get(4, 2, 1)]).collect();
+    assert_eq!(made_behind(&[new()], &body, 100), [101, 0]);
+    // Nor if the loop starts with what somebody knows, or the one before is there in each iteration.
+    let known = [new(), Op::Sum { dst: 7.into(), object: 0.into() }];
+    assert_eq!(made_behind(&known, &next(), 100), [101, 1]);
+    let handed_on = [get(4, 2, 1), Op::Move { dst: 2.into(), a: 0.into() }];
+    let two = [new(), Op::New { dst: 2.into(), a: 7.into(), b: 7.into() }];
+    let body: Vec<Op> = handed_on.into_iter().chain(next()).collect();
+    assert_eq!(made_behind(&two, &body, 100), [102, 0]);
+}
+
+#[test]
+fn what_is_needed_beside_what_loops_carry_is_made() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    // The one before is held, or it is asked whether it is the same one.
+    let before = Op::Move { dst: 2.into(), a: 0.into() };
+    let held = Op::Hold { object: 1.into(), other: 2.into() };
+    let same = Op::Same { dst: 4.into(), a: 0.into(), b: 2.into() };
+    for last in [&[held, Op::Sum { dst: 4.into(), object: 1.into() }][..], &[same]] {
+        let body: Vec<Op> = [before].into_iter().chain(next()).chain(last.iter().copied()).collect();
+        let [all, some] = made_behind(&[new()], &body, 100);
+        assert_eq!(all, 101);
+        assert!(some >= 99, "{some} objects: {body:#?}");
+    }
 }
 
 #[test]

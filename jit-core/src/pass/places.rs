@@ -162,16 +162,33 @@ impl PrivateMemory {
         }
         let bodies = graph.blocks.iter().flat_map(|block| &block.body);
         self.calls.extend(bodies.filter(|node| graph.makes(**node)));
+        let (mut pointers, mut loaded) = (Vec::new(), Vec::new());
         for block in &graph.blocks {
             for &node in
                 block.params.iter().chain(&block.body).chain([&block.end]).filter(|node| node.is_some())
             {
                 let first = match graph.node(node).op {
+                    // Who does not know the memory does not see the address.
+                    Op::HOLDS if holds_itself(graph, node) => {
+                        pointers.push(place_of_held(graph, node));
+                        continue;
+                    }
+                    // It is not known where such an address leads, until it is known what this finds.
+                    Op::LOAD if graph.node(node).ty() == Type::I64 => {
+                        let place = MemoryPlace::of_load(graph, node, |node| node);
+                        loaded.extend((place.knows == Knows::WhoHasBase).then_some(place));
+                        continue;
+                    }
                     Op::LOAD | Op::HOLDS | Op::STORE => 1,
                     op if graph.has_state(op) => continue,
                     _ => 0,
                 };
                 self.give(graph, &graph.inputs(node)[first..]);
+            }
+        }
+        for place in loaded {
+            if pointers.iter().any(|pointer| !place.is_apart(*pointer)) {
+                self.give(graph, &[place.base.node]);
             }
         }
         let is_address = |node: &Node| made_in(graph, *node).is_some();
@@ -203,6 +220,18 @@ impl PrivateMemory {
         let is_private = place.knows == Knows::WhoHasBase && self.calls.contains(&place.base.node);
         MemoryPlace { knows: if is_private { Knows::Accesses } else { place.knows }, ..place }
     }
+}
+
+/// Whether memory is said to have an address in itself.
+fn holds_itself(graph: &Graph, node: Node) -> bool {
+    let [address, value] = *graph.inputs(node) else { unreachable!("it has two operands") };
+    made_in(graph, address).is_some_and(|call| made_in(graph, value) == Some(call))
+}
+
+/// The place of which a node says what it has.
+fn place_of_held(graph: &Graph, node: Node) -> MemoryPlace {
+    let ty = graph.node(node).sig.from;
+    MemoryPlace::of(graph, graph.inputs(node)[0], ty, graph.region(node), |node| node)
 }
 
 /// Whether a node has the upper bits of something, and these go nowhere but to comparisons.

@@ -65,7 +65,7 @@ pub(super) const EPOCH: usize = offset_of!(Vm, heap.epoch);
 pub(super) const DEBT: usize = offset_of!(Vm, heap.collector.debt);
 pub(super) const WHITE: usize = offset_of!(Vm, heap.collector.white);
 /// So many bytes count that a table would take which is not made.
-pub(super) const UNMADE: i64 = 8;
+pub(super) const UNMADE: i64 = 1;
 pub(super) const ARGUMENTS: usize = offset_of!(Vm, arguments);
 pub(super) const BLACK: u8 = color::BLACK;
 pub(super) const CLOSURE: u8 = ObjectKind::Closure as u8;

@@ -2,10 +2,9 @@
 //!
 //! In: a graph, and which parameters may be made anew. Out: calls in their place, and parameters for what the memory has.
 
-use super::{Flow, Form, Scratch, Source, UseKind, is_same, MAX_DEPTH};
+use super::{Flow, Form, MAX_DEPTH, Pointer, Scratch, Source, UseKind, is_same};
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
-use crate::pass::places::{MemoryPlace, base_of};
 use crate::vocab::{Op, Sig, Type};
 
 /// How many places of one memory are looked at.
@@ -84,7 +83,7 @@ fn find_web(scratch: &Scratch, graph: &Graph, first: u32, is_done: &mut [bool]) 
     }
     find_fields(scratch, graph, &mut web)?;
     find_held(scratch, graph, &mut web);
-    Some(web)
+    has_all_pointers(scratch, &web).then_some(web)
 }
 
 /// Finds the places that are stored to; `None` if they overlap, or if there are too many.
@@ -92,7 +91,8 @@ fn find_fields(scratch: &Scratch, graph: &Graph, web: &mut Web) -> Option<()> {
     let is_inside = |of: u32| web.params.contains(&of) || web.calls.contains(&of);
     for one in scratch.uses.iter().filter(|one| one.kind == UseKind::Store && is_inside(one.of)) {
         let data = graph.node(one.node);
-        let Field { offset, bytes, .. } = field_of(graph, one.node);
+        let (_, offset) = scratch.place(graph, graph.inputs(one.node)[0])?;
+        let bytes = data.sig.from.bytes();
         if web.fields.iter().any(|field| (field.offset, field.bytes) == (offset, bytes)) {
             continue;
         }
@@ -108,29 +108,21 @@ fn find_fields(scratch: &Scratch, graph: &Graph, web: &mut Web) -> Option<()> {
     Some(())
 }
 
-/// The place of a store, or of what is said to be there.
-fn field_of(graph: &Graph, store: Node) -> Field {
-    let data = graph.node(store);
-    let MemoryPlace { offset, bytes, .. } =
-        MemoryPlace::of(graph, graph.inputs(store)[0], data.sig.from, graph.region(store), |node| node);
-    Field { offset, bytes, ty: data.sig.from, imm: data.imm }
-}
-
 /// Finds what is said of what all calls make, and nobody stores.
 fn find_held(scratch: &Scratch, graph: &Graph, web: &mut Web) {
     let said_of = |of: u32| {
-        scratch.uses.iter().filter(move |one| one.of == of && one.kind == UseKind::Hold).map(move |one| {
-            let Field { offset, ty, imm, .. } = field_of(graph, one.node);
-            let value = graph.inputs(one.node)[1];
-            let value = match base_of(graph, value) == Some(scratch.sources[of as usize].node) {
-                true => {
-                    let place = MemoryPlace::of(graph, value, Type::I64, graph.region(one.node), |node| node);
-                    HeldValue::Inside(place.offset)
-                }
-                false => HeldValue::Same(value),
-            };
-            Held { offset, ty, imm, value }
-        })
+        scratch.uses.iter().filter(move |one| one.of == of && one.kind == UseKind::Hold).filter_map(
+            move |one| {
+                let data = graph.node(one.node);
+                let [address, value] = *graph.inputs(one.node) else { unreachable!("it has two operands") };
+                let (_, offset) = scratch.place(graph, address)?;
+                let value = match scratch.place(graph, value) {
+                    Some((other, to)) if other == of => HeldValue::Inside(to),
+                    _ => HeldValue::Same(value),
+                };
+                Some(Held { offset, ty: data.sig.from, imm: data.imm, value })
+            },
+        )
     };
     let is_equal = |one: &Held, other: &Held| {
         (one.offset, one.ty) == (other.offset, other.ty)
@@ -143,7 +135,9 @@ fn find_held(scratch: &Scratch, graph: &Graph, web: &mut Web) {
     let Some((&first, others)) = web.calls.split_first() else { return };
     let held = said_of(first).filter(|held| {
         let end = held.offset + i64::from(held.ty.bytes());
-        web.fields.iter().all(|field| field.offset + i64::from(field.bytes) <= held.offset || end <= field.offset)
+        web.fields
+            .iter()
+            .all(|field| field.offset + i64::from(field.bytes) <= held.offset || end <= field.offset)
             && others.iter().all(|of| said_of(*of).any(|other| is_equal(held, &other)))
             && match held.value {
                 HeldValue::Same(value) => is_same(graph, value, value, MAX_DEPTH),
@@ -151,6 +145,16 @@ fn find_held(scratch: &Scratch, graph: &Graph, web: &mut Web) {
             }
     });
     web.held = held.collect();
+}
+
+/// Whether all calls are said to have the pointers that were taken to be in the memory.
+fn has_all_pointers(scratch: &Scratch, web: &Web) -> bool {
+    let is_held = |pointer: &Pointer| {
+        web.held.iter().any(|held| {
+            held.offset == pointer.offset && matches!(held.value, HeldValue::Inside(to) if to == pointer.to)
+        })
+    };
+    scratch.pointers.iter().filter(|pointer| web.calls.contains(&pointer.of)).all(is_held)
 }
 
 struct Maker<'a> {

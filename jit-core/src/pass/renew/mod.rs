@@ -26,9 +26,10 @@ mod settle;
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
-use super::places::base_of;
-use crate::ir::graph::Graph;
+use super::places::{MemoryPlace, base_of};
+use crate::ir::graph::{Graph, NodeData};
 use crate::ir::index::{Block, Node};
+use crate::ir::regions::MemoryRegion;
 use crate::vocab::{Op, Sig, Type};
 
 /// How many calls and parameters are looked at.
@@ -43,8 +44,11 @@ pub struct Scratch {
     flow: FlowGraph,
     is_cold: Vec<bool>,
     sources: Vec<Source>,
-    /// By node: which source it is, or [`NONE`].
+    /// By node: which source it is, or in whose memory the address is that it loads; or [`NONE`].
     numbers: Vec<u32>,
+    pointers: Vec<Pointer>,
+    /// The loads of such pointers, and how far what they load is from the memory's start.
+    loaded: Vec<(Node, i64)>,
     flows: Vec<Flow>,
     uses: Vec<Use>,
     /// By rank, of the source that is looked at: whether control may come from there to where a parameter has its memory.
@@ -93,6 +97,17 @@ struct Source {
     starts_with_other: bool,
     /// A call that makes what it has: once it is known, of a parameter.
     call: Node,
+}
+
+/// Memory that is said to have an address in itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Pointer {
+    /// The number of the call.
+    of: u32,
+    /// Where it has it.
+    offset: i64,
+    /// How far that address is from the memory's start.
+    to: i64,
 }
 
 /// A parameter has what a source had on an edge. Both are given by their numbers.
@@ -155,6 +170,21 @@ pub fn renew(scratch: &mut Scratch, graph: &mut Graph, needed: &[u32]) -> bool {
     Finder::find(scratch, graph, needed, Start::Made) && make::make(scratch, graph)
 }
 
+impl Scratch {
+    fn number(&self, node: Node) -> Option<u32> {
+        self.numbers.get(node.at()).copied().filter(|of| *of != NONE)
+    }
+
+    /// The source in whose memory an address is, and how far it is from the memory's start.
+    fn place(&self, graph: &Graph, address: Node) -> Option<(u32, i64)> {
+        let base = base_of(graph, address)?;
+        let of = self.number(base)?;
+        let offset = MemoryPlace::of(graph, address, Type::I64, MemoryRegion::ANY, |node| node).offset;
+        let loaded = self.loaded.iter().find(|(load, _)| *load == base);
+        Some((of, offset + loaded.map_or(0, |(_, to)| *to)))
+    }
+}
+
 struct Finder<'a> {
     graph: &'a Graph,
     scratch: &'a mut Scratch,
@@ -180,6 +210,8 @@ impl Finder<'_> {
         finder.scratch.flow.find(graph);
         finder.find_homes();
         finder.find_flows();
+        finder.settle_calls();
+        finder.find_pointers();
         finder.find_uses();
         finder.settle();
         finder.scratch.sources.iter().any(|source| source.is_param && source.is_good)
@@ -241,17 +273,55 @@ impl Finder<'_> {
         };
         let of = self.number(node)?;
         let source = &self.scratch.sources[of as usize];
+        if source.node != node {
+            return None;
+        }
         // The box of a parameter would be another form of what it has.
         (!source.is_param || form.is_none()).then(|| (of, form.unwrap_or(source.form)))
     }
 
     fn number(&self, node: Node) -> Option<u32> {
-        self.scratch.numbers.get(node.at()).copied().filter(|of| *of != NONE)
+        self.scratch.number(node)
     }
 
     /// The source in whose memory an address is, or whose box a value is.
     fn source_under(&self, value: Node) -> Option<u32> {
         self.number(base_of(self.graph, value)?)
+    }
+
+    /// The source in whose memory an address is, and how far it is from the memory's start.
+    fn place(&self, address: Node) -> Option<(u32, i64)> {
+        self.scratch.place(self.graph, address)
+    }
+
+    /// Finds which loads find addresses in the very memory: what is stored at those is stored there.
+    fn find_pointers(&mut self) {
+        self.scratch.pointers.clear();
+        self.scratch.loaded.clear();
+        for rank in 0..self.scratch.flow.order.len() {
+            for &node in &self.graph.block(self.scratch.flow.order[rank]).body {
+                let NodeData { op, sig, .. } = *self.graph.node(node);
+                let ty = if op == Op::LOAD { sig.ty } else { sig.from };
+                if !matches!(op, Op::HOLDS | Op::LOAD) || ty != Type::I64 {
+                    continue;
+                }
+                let Some((of, offset)) = self.place(self.graph.inputs(node)[0]) else { continue };
+                if op == Op::HOLDS {
+                    let inside = self.place(self.graph.inputs(node)[1]).filter(|(other, _)| *other == of);
+                    self.scratch.pointers.extend(inside.map(|(_, to)| Pointer { of, offset, to }));
+                } else if let Some(pointer) = self.pointer(of, offset) {
+                    self.scratch.numbers[node.at()] = of;
+                    self.scratch.loaded.push((node, pointer.to));
+                }
+            }
+        }
+    }
+
+    /// The pointer that a source's memory has at an offset.
+    fn pointer(&self, of: u32, offset: i64) -> Option<Pointer> {
+        let call = self.number(self.scratch.sources[of as usize].call)?;
+        let is_there = |pointer: &&Pointer| pointer.of == call && pointer.offset == offset;
+        self.scratch.pointers.iter().find(is_there).copied()
     }
 
     fn find_homes(&mut self) {
@@ -280,7 +350,10 @@ impl Finder<'_> {
                     None if self.start == Start::Anything && !goes_around => source.starts_with_other = true,
                     None => source.is_good = false,
                 }
-                if from.is_none() && pred != NONE && let Some(of) = self.source_under(input) {
+                if from.is_none()
+                    && pred != NONE
+                    && let Some(of) = self.source_under(input)
+                {
                     self.scratch.uses.push(Use { of, rank: pred, node, kind: UseKind::Escape });
                 }
             }
@@ -303,7 +376,9 @@ impl Finder<'_> {
                 }
                 for (&input, edge) in self.graph.inputs(param).iter().zip(&data.preds) {
                     let pred = self.scratch.flow.rank[edge.block.at()];
-                    if pred != NONE && let Some(of) = self.source_under(input) {
+                    if pred != NONE
+                        && let Some(of) = self.source_under(input)
+                    {
                         self.scratch.uses.push(Use { of, rank: pred, node: param, kind: UseKind::Escape });
                     }
                 }
@@ -331,8 +406,13 @@ impl Finder<'_> {
                 (Op::HOLDS, _) => continue,
                 _ => UseKind::Escape,
             };
-            if let Some(of) = self.source_under(input) {
+            if let Some((of, offset)) = self.place(input) {
                 self.scratch.uses.push(Use { of, rank, node, kind });
+                let bytes = i64::from(self.graph.node(node).sig.from.bytes());
+                let hits = |pointer: &Pointer| offset < pointer.offset + 8 && pointer.offset < offset + bytes;
+                if kind == UseKind::Store && self.scratch.pointers.iter().any(hits) {
+                    self.scratch.sources[of as usize].is_good = false;
+                }
             }
         }
     }
@@ -345,9 +425,7 @@ impl Finder<'_> {
         for &input in inputs {
             if let Some(of) = self.source_under(input) {
                 let is_harmless = data.ty() == Type::Flag
-                    && inputs
-                        .iter()
-                        .all(|other| *other == input || self.graph.as_const(*other).is_some());
+                    && inputs.iter().all(|other| *other == input || self.graph.as_const(*other).is_some());
                 self.scratch.sources[of as usize].is_good &= is_harmless;
             }
         }

@@ -3,16 +3,24 @@
 //! In: the sources, what flows from one to another, and their uses. Out: whether each source is good: a parameter only if all that flows to it
 //! is, and a call or parameter only if nobody can tell whether what it flows to is the same memory.
 
-use super::{Finder, Flow, Scratch, Source, Use, UseKind};
+use super::{Finder, Flow, Scratch, Source, Start, Use, UseKind};
 use crate::ir::index::Node;
 use crate::pass::flow::{FlowGraph, NONE};
 
 impl Finder<'_> {
+    /// Finds the call that makes what each parameter has, of those of a loop's head what it has after the first iteration, if only that may be
+    /// made anew.
+    pub(super) fn settle_calls(&mut self) {
+        if self.start == Start::Anything {
+            self.find_other_starts();
+        }
+        self.find_calls(|_, _| true);
+    }
+
     /// Takes sources away until the others do not depend on them.
     pub(super) fn settle(&mut self) {
         let mut has_changed = true;
         while core::mem::take(&mut has_changed) {
-            self.find_calls();
             for of in 0..self.scratch.sources.len() as u32 {
                 if self.scratch.sources[of as usize].is_good && !self.may_stay(of) {
                     self.scratch.sources[of as usize].is_good = false;
@@ -22,13 +30,31 @@ impl Finder<'_> {
         }
     }
 
-    /// Finds the call that makes what each parameter has.
-    fn find_calls(&mut self) {
-        let Scratch { sources, flows, .. } = &mut *self.scratch;
+    /// What a loop starts with that other calls make than what it carries is as good as anything else.
+    fn find_other_starts(&mut self) {
+        self.find_calls(|scratch, one| !scratch.starts_loop(one));
+        for at in (0..self.scratch.flows.len()).rev() {
+            let one = self.scratch.flows[at];
+            let [from, to] = [one.from, one.to].map(|of| self.scratch.sources[of as usize]);
+            let is_other = from.call.is_some() && !self.is_made_alike(from.call, to.call);
+            if to.call.is_some() && self.scratch.starts_loop(&one) && is_other {
+                self.scratch.flows.remove(at);
+                self.scratch.sources[one.to as usize].starts_with_other = true;
+                let start = Use { of: one.from, rank: one.pred, node: to.node, kind: UseKind::Escape };
+                self.scratch.uses.push(start);
+            }
+        }
+    }
+
+    /// Finds a call that makes what each parameter has, on the way of flows of this sort.
+    fn find_calls(&mut self, follows: impl Fn(&Scratch, &Flow) -> bool) {
+        let followed: Vec<Flow> =
+            self.scratch.flows.iter().copied().filter(|one| follows(self.scratch, one)).collect();
+        let sources = &mut self.scratch.sources;
         sources.iter_mut().filter(|source| source.is_param).for_each(|source| source.call = Node::NONE);
         let mut has_more = true;
         while core::mem::take(&mut has_more) {
-            for one in &*flows {
+            for one in &followed {
                 let call = sources[one.from as usize].call;
                 let to = &mut sources[one.to as usize];
                 if !to.call.is_some() && call.is_some() {
@@ -123,8 +149,7 @@ impl Finder<'_> {
         let depth = |one: &Flow| flow.depth(sources[one.to as usize].home);
         let is_seldom = next.iter().any(|one| depth(one) > flow.depth(home));
         ranks.all(|rank| {
-            !leads_on[rank as usize]
-                && (is_seldom || is_cold[rank as usize] || flow.leaves_loop(home, rank))
+            !leads_on[rank as usize] && (is_seldom || is_cold[rank as usize] || flow.leaves_loop(home, rank))
         })
     }
 
@@ -138,6 +163,15 @@ impl Finder<'_> {
             });
             is_alone && (block == home || !is_live[block as usize])
         })
+    }
+}
+
+impl Scratch {
+    /// Whether a loop starts with what flows there.
+    fn starts_loop(&self, one: &Flow) -> bool {
+        let home = self.sources[one.to as usize].home;
+        let goes_around = |other: &Flow| other.to == one.to && self.flow.goes_around(home, other.pred);
+        !self.flow.goes_around(home, one.pred) && self.flows.iter().any(goes_around)
     }
 }
 

@@ -183,6 +183,41 @@ local function mandelbrot(size, limit)
   return inside
 end
 
+local function counted(n)
+  local v, sum = {}, 0
+  for i = 1, n do
+    v.count = (v.count or 0) + 1
+    if i % 3 == 0 then
+      sum = sum + v.count
+      v = {}
+    end
+  end
+  return sum .. " " .. tostring(v.count)
+end
+
+local function filled(n)
+  local v = setmetatable({}, V)
+  v.x, v.y = 0, 0
+  for i = 1, n do
+    local w = setmetatable({}, V)
+    w.x = v.x + 1
+    if i % 7 == 0 then w.y = v.x else w.y = v.y end
+    v.x = -1
+    v = w
+  end
+  return tostring(v)
+end
+
+local function from_others(list)
+  local sum = new(0, 0)
+  for _, one in ipairs(list) do sum = sum + one end
+  local largest = list[1]
+  for _, one in ipairs(list) do
+    if one.x > largest.x then largest = new(one.x, 0) end
+  end
+  return tostring(sum) .. tostring(largest)
+end
+
 local function failing(n)
   local v = new(0, 0)
   local ok, message = pcall(function()
@@ -220,6 +255,10 @@ for round = 1, 3 do
   print(types(300), grown(300), again(303))
   print(tree(1050), pairs_of(300), looping(200))
   print(mandelbrot(30, 40))
+  print(counted(301), filled(301))
+  local list = {}
+  for i = 1, 300 do list[i] = new(i * 7 % 301, i) end
+  print(from_others(list), from_others({step}))
   print(failing(250), waiting(300))
 end
 local others = setmetatable({x = 1, y = 1}, {__add = function(a, b) return new(-1, -1) end})
