@@ -2,7 +2,9 @@
 //!
 //! In: a graph, and which parameters may be made anew. Out: calls in their place, and parameters for what the memory has.
 
-use super::{Flow, Form, MAX_DEPTH, Pointer, Scratch, Source, UseKind, is_same};
+use super::{
+    AddressForm, MAX_DEPTH, MemorySource, Pointer, Scratch, SourceFlow, SourceUse, SourceUseKind, is_same,
+};
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
@@ -14,7 +16,7 @@ const ADDRESS: Sig = Sig { from: Type::Void, ty: Type::I64 };
 
 /// A place that is stored to.
 #[derive(Clone, Copy, Debug)]
-struct Field {
+struct RenewedField {
     offset: i64,
     bytes: u32,
     ty: Type,
@@ -24,7 +26,7 @@ struct Field {
 
 /// What a template says of memory that was made.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct HeldPlace {
     offset: i64,
     ty: Type,
     imm: u64,
@@ -43,8 +45,8 @@ enum HeldValue {
 struct Web {
     params: Vec<u32>,
     calls: Vec<u32>,
-    fields: Vec<Field>,
-    held: Vec<Held>,
+    fields: Vec<RenewedField>,
+    held: Vec<HeldPlace>,
 }
 
 /// Makes all good parameters anew; returns whether there were any.
@@ -52,14 +54,14 @@ pub(super) fn make(scratch: &mut Scratch, graph: &mut Graph) -> bool {
     let mut is_done = vec![false; scratch.sources.len()];
     let mut has_made = false;
     for first in 0..scratch.sources.len() as u32 {
-        let Source { is_param, is_good, .. } = scratch.sources[first as usize];
+        let MemorySource { is_param, is_good, .. } = scratch.sources[first as usize];
         if !is_param || !is_good || is_done[first as usize] {
             continue;
         }
         if let Some(web) = find_web(scratch, graph, first, &mut is_done)
             && scratch.steps.take()
         {
-            Maker { scratch, graph, web: &web }.make();
+            Renewer { scratch, graph, web: &web }.make();
             has_made = true;
         }
     }
@@ -71,39 +73,39 @@ fn find_web(scratch: &Scratch, graph: &Graph, first: u32, is_done: &mut [bool]) 
     let mut web = Web { params: Vec::new(), calls: Vec::new(), fields: Vec::new(), held: Vec::new() };
     let mut work = vec![first];
     while let Some(of) = work.pop() {
-        let Source { is_param, is_good, .. } = scratch.sources[of as usize];
+        let MemorySource { is_param, is_good, .. } = scratch.sources[of as usize];
         if !is_good || core::mem::replace(&mut is_done[of as usize], true) {
             continue;
         }
         let list = if is_param { &mut web.params } else { &mut web.calls };
         list.push(of);
-        for Flow { from, to, .. } in scratch.flows.iter().filter(|one| one.from == of || one.to == of) {
+        for SourceFlow { from, to, .. } in scratch.flows.iter().filter(|one| one.from == of || one.to == of) {
             work.extend([*from, *to]);
         }
     }
     find_fields(scratch, graph, &mut web)?;
     find_held(scratch, graph, &mut web);
-    has_all_pointers(scratch, &web).then_some(web)
+    (has_all_pointers(scratch, &web) && is_all_known(scratch, graph, &web)).then_some(web)
 }
 
 /// Finds the places that are stored to; `None` if they overlap, or if there are too many.
 fn find_fields(scratch: &Scratch, graph: &Graph, web: &mut Web) -> Option<()> {
     let is_inside = |of: u32| web.params.contains(&of) || web.calls.contains(&of);
-    for one in scratch.uses.iter().filter(|one| one.kind == UseKind::Store && is_inside(one.of)) {
+    for one in scratch.uses.iter().filter(|one| one.kind == SourceUseKind::Store && is_inside(one.of)) {
         let data = graph.node(one.node);
         let (_, offset) = scratch.place(graph, graph.inputs(one.node)[0])?;
         let bytes = data.sig.from.bytes();
         if web.fields.iter().any(|field| (field.offset, field.bytes) == (offset, bytes)) {
             continue;
         }
-        let is_apart = |field: &Field| {
+        let is_apart = |field: &RenewedField| {
             field.offset + i64::from(field.bytes) <= offset || offset + i64::from(bytes) <= field.offset
         };
         let is_known = i32::try_from(offset).is_ok() && !graph.may_fault(one.node);
         if !is_known || web.fields.len() == MAX_PLACES || !web.fields.iter().all(is_apart) {
             return None;
         }
-        web.fields.push(Field { offset, bytes, ty: data.sig.from, imm: data.imm });
+        web.fields.push(RenewedField { offset, bytes, ty: data.sig.from, imm: data.imm });
     }
     Some(())
 }
@@ -111,7 +113,7 @@ fn find_fields(scratch: &Scratch, graph: &Graph, web: &mut Web) -> Option<()> {
 /// Finds what is said of what all calls make, and nobody stores.
 fn find_held(scratch: &Scratch, graph: &Graph, web: &mut Web) {
     let said_of = |of: u32| {
-        scratch.uses.iter().filter(move |one| one.of == of && one.kind == UseKind::Hold).filter_map(
+        scratch.uses.iter().filter(move |one| one.of == of && one.kind == SourceUseKind::Hold).filter_map(
             move |one| {
                 let data = graph.node(one.node);
                 let [address, value] = *graph.inputs(one.node) else { unreachable!("it has two operands") };
@@ -120,11 +122,11 @@ fn find_held(scratch: &Scratch, graph: &Graph, web: &mut Web) {
                     Some((other, to)) if other == of => HeldValue::Inside(to),
                     _ => HeldValue::Same(value),
                 };
-                Some(Held { offset, ty: data.sig.from, imm: data.imm, value })
+                Some(HeldPlace { offset, ty: data.sig.from, imm: data.imm, value })
             },
         )
     };
-    let is_equal = |one: &Held, other: &Held| {
+    let is_equal = |one: &HeldPlace, other: &HeldPlace| {
         (one.offset, one.ty) == (other.offset, other.ty)
             && match (one.value, other.value) {
                 (HeldValue::Inside(one), HeldValue::Inside(other)) => one == other,
@@ -157,13 +159,31 @@ fn has_all_pointers(scratch: &Scratch, web: &Web) -> bool {
     scratch.pointers.iter().filter(|pointer| web.calls.contains(&pointer.of)).all(is_held)
 }
 
-struct Maker<'a> {
+/// Whether it is known of all that is loaded what that may be: memory may have its own address where nobody says so, and be written by
+/// that.
+fn is_all_known(scratch: &Scratch, graph: &Graph, web: &Web) -> bool {
+    let is_inside = |one: &&SourceUse| {
+        graph.node(one.node).op == Op::LOAD && (web.params.contains(&one.of) || web.calls.contains(&one.of))
+    };
+    let place_of = |one: &SourceUse| scratch.place(graph, graph.inputs(one.node)[0]);
+    scratch.uses.iter().filter(is_inside).all(|one| {
+        let is_said =
+            |other: &SourceUse| other.kind == SourceUseKind::Hold && place_of(other) == place_of(one);
+        place_of(one).is_some_and(|(_, offset)| {
+            web.fields.iter().any(|field| field.offset == offset)
+                || web.held.iter().any(|held| held.offset == offset)
+                || scratch.uses.iter().any(is_said)
+        })
+    })
+}
+
+struct Renewer<'a> {
     scratch: &'a mut Scratch,
     graph: &'a mut Graph,
     web: &'a Web,
 }
 
-impl Maker<'_> {
+impl Renewer<'_> {
     fn make(&mut self) {
         for &of in &self.web.params {
             self.call(of);
@@ -182,7 +202,7 @@ impl Maker<'_> {
 
     /// Makes the memory that a parameter will have.
     fn call(&mut self, of: u32) {
-        let Source { call, .. } = self.scratch.sources[of as usize];
+        let MemorySource { call, .. } = self.scratch.sources[of as usize];
         let data = *self.graph.node(call);
         let inputs = self.graph.inputs(call).to_vec();
         let new = self.graph.add(data.op, data.sig, &inputs, data.imm, data.origin);
@@ -192,9 +212,10 @@ impl Maker<'_> {
 
     /// Adds parameters for the fields, loads of them where control comes from, stores of them, and what is said of other places.
     fn give_fields(&mut self, of: u32) {
-        let Source { call, .. } = self.scratch.sources[of as usize];
+        let MemorySource { call, .. } = self.scratch.sources[of as usize];
         let (block, origin) = (self.block(of), self.graph.node(call).origin);
-        let mut flows: Vec<Flow> = self.scratch.flows.iter().copied().filter(|one| one.to == of).collect();
+        let mut flows: Vec<SourceFlow> =
+            self.scratch.flows.iter().copied().filter(|one| one.to == of).collect();
         flows.sort_unstable_by_key(|one| one.way);
         let mut body = vec![call];
         for field in &self.web.fields {
@@ -238,11 +259,11 @@ impl Maker<'_> {
 
     /// Lets all that uses a parameter use what is made in its place.
     fn replace(&mut self, of: u32) {
-        let Source { node, call, form, .. } = self.scratch.sources[of as usize];
+        let MemorySource { node, call, form, .. } = self.scratch.sources[of as usize];
         let block = self.block(of);
         let value = match form {
-            Form::Address => call,
-            Form::Box(kind, sig) => {
+            AddressForm::Address => call,
+            AddressForm::Box(kind, sig) => {
                 let origin = self.graph.node(node).origin;
                 self.graph.add(Op::BOX, sig, &[call], kind, origin)
             }

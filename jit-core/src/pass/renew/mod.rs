@@ -43,14 +43,14 @@ const MAX_DEPTH: u32 = 5;
 pub struct Scratch {
     flow: FlowGraph,
     is_cold: Vec<bool>,
-    sources: Vec<Source>,
+    sources: Vec<MemorySource>,
     /// By node: which source it is, or in whose memory the address is that it loads; or [`NONE`].
     numbers: Vec<u32>,
     pointers: Vec<Pointer>,
     /// The loads of such pointers, and how far what they load is from the memory's start.
     loaded: Vec<(Node, i64)>,
-    flows: Vec<Flow>,
-    uses: Vec<Use>,
+    flows: Vec<SourceFlow>,
+    uses: Vec<SourceUse>,
     /// By rank, of the source that is looked at: whether control may come from there to where a parameter has its memory.
     leads_on: Vec<bool>,
     /// By rank, of the source that is looked at: whether it is used behind the start of the block.
@@ -77,7 +77,7 @@ enum Start {
 
 /// How a value is the address of memory: itself, or as a box of that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+enum AddressForm {
     Address,
     /// The number of the kind, and the types of the operator.
     Box(u64, Sig),
@@ -85,11 +85,11 @@ enum Form {
 
 /// What has the address of memory that was made: the call itself, or a parameter.
 #[derive(Clone, Copy, Debug)]
-struct Source {
+struct MemorySource {
     node: Node,
     /// The rank of its block.
     home: u32,
-    form: Form,
+    form: AddressForm,
     is_param: bool,
     /// Whether nothing is known that forbids it.
     is_good: bool,
@@ -112,7 +112,7 @@ struct Pointer {
 
 /// A parameter has what a source had on an edge. Both are given by their numbers.
 #[derive(Clone, Copy, Debug)]
-struct Flow {
+struct SourceFlow {
     from: u32,
     to: u32,
     /// The position of the edge among those into the parameter's block, and the rank of its source.
@@ -122,7 +122,7 @@ struct Flow {
 
 /// What a node does with a source's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum UseKind {
+enum SourceUseKind {
     /// Loads from there, or asks something that is the same of any such memory.
     Look,
     Store,
@@ -133,12 +133,12 @@ enum UseKind {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Use {
+struct SourceUse {
     of: u32,
     /// The rank of the block.
     rank: u32,
     node: Node,
-    kind: UseKind,
+    kind: SourceUseKind,
 }
 
 /// What may be made anew, in a graph that was just built.
@@ -153,7 +153,7 @@ pub struct Renewals {
 /// Finds what may be made anew, if the memory is not needed that these bytecodes make.
 pub fn find(scratch: &mut Scratch, graph: &Graph, needed: &[u32]) -> Renewals {
     let mut found = Renewals::default();
-    if Finder::find(scratch, graph, needed, Start::Anything) {
+    if SourceFinder::find(scratch, graph, needed, Start::Anything) {
         for param in scratch.sources.iter().filter(|source| source.is_param && source.is_good) {
             found.params.push(param.node);
             let head = scratch.flow.order[param.home as usize];
@@ -167,7 +167,7 @@ pub fn find(scratch: &mut Scratch, graph: &Graph, needed: &[u32]) -> Renewals {
 
 /// Makes anew what may be, if the memory is not needed that these bytecodes make. Returns whether there was any.
 pub fn renew(scratch: &mut Scratch, graph: &mut Graph, needed: &[u32]) -> bool {
-    Finder::find(scratch, graph, needed, Start::Made) && make::make(scratch, graph)
+    SourceFinder::find(scratch, graph, needed, Start::Made) && make::make(scratch, graph)
 }
 
 impl Scratch {
@@ -181,17 +181,17 @@ impl Scratch {
         let of = self.number(base)?;
         let offset = MemoryPlace::of(graph, address, Type::I64, MemoryRegion::ANY, |node| node).offset;
         let loaded = self.loaded.iter().find(|(load, _)| *load == base);
-        Some((of, offset + loaded.map_or(0, |(_, to)| *to)))
+        Some((of, offset.saturating_add(loaded.map_or(0, |(_, to)| *to))))
     }
 }
 
-struct Finder<'a> {
+struct SourceFinder<'a> {
     graph: &'a Graph,
     scratch: &'a mut Scratch,
     start: Start,
 }
 
-impl Finder<'_> {
+impl SourceFinder<'_> {
     /// Finds all there is; returns whether a parameter is good.
     fn find(scratch: &mut Scratch, graph: &Graph, needed: &[u32], start: Start) -> bool {
         scratch.sources.clear();
@@ -201,7 +201,7 @@ impl Finder<'_> {
             return false;
         }
         scratch.flow.find_order(graph);
-        let mut finder = Finder { graph, scratch, start };
+        let mut finder = SourceFinder { graph, scratch, start };
         finder.add_calls(needed);
         finder.add_params();
         if finder.scratch.sources.iter().all(|source| !source.is_param) {
@@ -217,12 +217,20 @@ impl Finder<'_> {
         finder.scratch.sources.iter().any(|source| source.is_param && source.is_good)
     }
 
-    fn add(&mut self, node: Node, form: Form, is_param: bool) {
+    fn add(&mut self, node: Node, form: AddressForm, is_param: bool) {
         let Scratch { sources, numbers, .. } = &mut *self.scratch;
         numbers[node.at()] = sources.len() as u32;
         let call = if is_param { Node::NONE } else { node };
         let starts_with_other = false;
-        sources.push(Source { node, home: NONE, form, is_param, is_good: true, starts_with_other, call });
+        sources.push(MemorySource {
+            node,
+            home: NONE,
+            form,
+            is_param,
+            is_good: true,
+            starts_with_other,
+            call,
+        });
     }
 
     /// Adds the calls that make memory which is not needed.
@@ -235,7 +243,7 @@ impl Finder<'_> {
                     && !needed.contains(&self.graph.node(node).origin)
                     && self.scratch.sources.len() < MAX_SOURCES
                 {
-                    self.add(node, Form::Address, false);
+                    self.add(node, AddressForm::Address, false);
                 }
             }
         }
@@ -259,16 +267,16 @@ impl Finder<'_> {
         }
     }
 
-    fn form_of_param(&self, param: Node) -> Option<Form> {
+    fn form_of_param(&self, param: Node) -> Option<AddressForm> {
         let mut inputs = self.graph.inputs(param).iter();
         inputs.find_map(|input| self.source_and_form(*input)).map(|(_, form)| form)
     }
 
     /// The source whose address a value is, and how it is that.
-    fn source_and_form(&self, value: Node) -> Option<(u32, Form)> {
+    fn source_and_form(&self, value: Node) -> Option<(u32, AddressForm)> {
         let data = self.graph.node(value);
         let (node, form) = match data.op {
-            Op::BOX => (self.graph.inputs(value)[0], Some(Form::Box(data.imm, data.sig))),
+            Op::BOX => (self.graph.inputs(value)[0], Some(AddressForm::Box(data.imm, data.sig))),
             _ => (value, None),
         };
         let of = self.number(node)?;
@@ -298,20 +306,32 @@ impl Finder<'_> {
     fn find_pointers(&mut self) {
         self.scratch.pointers.clear();
         self.scratch.loaded.clear();
+        self.each_place_of(Op::HOLDS, |finder, node, of, offset| {
+            let inside = finder.place(finder.graph.inputs(node)[1]).filter(|(other, _)| *other == of);
+            finder.scratch.pointers.extend(inside.map(|(_, to)| Pointer { of, offset, to }));
+        });
+        if self.scratch.pointers.is_empty() {
+            return;
+        }
+        self.each_place_of(Op::LOAD, |finder, node, of, offset| {
+            if let Some(pointer) = finder.pointer(of, offset) {
+                finder.scratch.numbers[node.at()] = of;
+                finder.scratch.loaded.push((node, pointer.to));
+            }
+        });
+    }
+
+    /// Visits all nodes of an operator that is about a word in a source's memory.
+    fn each_place_of(&mut self, op: Op, mut visit: impl FnMut(&mut Self, Node, u32, i64)) {
         for rank in 0..self.scratch.flow.order.len() {
             for &node in &self.graph.block(self.scratch.flow.order[rank]).body {
-                let NodeData { op, sig, .. } = *self.graph.node(node);
-                let ty = if op == Op::LOAD { sig.ty } else { sig.from };
-                if !matches!(op, Op::HOLDS | Op::LOAD) || ty != Type::I64 {
-                    continue;
-                }
-                let Some((of, offset)) = self.place(self.graph.inputs(node)[0]) else { continue };
-                if op == Op::HOLDS {
-                    let inside = self.place(self.graph.inputs(node)[1]).filter(|(other, _)| *other == of);
-                    self.scratch.pointers.extend(inside.map(|(_, to)| Pointer { of, offset, to }));
-                } else if let Some(pointer) = self.pointer(of, offset) {
-                    self.scratch.numbers[node.at()] = of;
-                    self.scratch.loaded.push((node, pointer.to));
+                let NodeData { op: other, sig, .. } = *self.graph.node(node);
+                let is_word = sig.ty == Type::I64 || sig.from == Type::I64;
+                if other == op
+                    && is_word
+                    && let Some((of, offset)) = self.place(self.graph.inputs(node)[0])
+                {
+                    visit(self, node, of, offset);
                 }
             }
         }
@@ -335,7 +355,7 @@ impl Finder<'_> {
     /// Finds what each parameter has on each way to it.
     fn find_flows(&mut self) {
         for to in 0..self.scratch.sources.len() as u32 {
-            let Source { node, home, form, is_param, .. } = self.scratch.sources[to as usize];
+            let MemorySource { node, home, form, is_param, .. } = self.scratch.sources[to as usize];
             if !is_param {
                 continue;
             }
@@ -346,22 +366,19 @@ impl Finder<'_> {
                 let from = self.source_and_form(input).filter(|(_, other)| pred != NONE && *other == form);
                 let source = &mut self.scratch.sources[to as usize];
                 match from {
-                    Some((from, _)) => self.scratch.flows.push(Flow { from, to, way, pred }),
+                    Some((from, _)) => self.scratch.flows.push(SourceFlow { from, to, way, pred }),
                     None if self.start == Start::Anything && !goes_around => source.starts_with_other = true,
                     None => source.is_good = false,
                 }
-                if from.is_none()
-                    && pred != NONE
-                    && let Some(of) = self.source_under(input)
-                {
-                    self.scratch.uses.push(Use { of, rank: pred, node, kind: UseKind::Escape });
+                if from.is_none() {
+                    self.escape(input, pred, node);
                 }
             }
         }
         // Only a loop can start with something else.
         let Scratch { sources, flows, flow, .. } = &mut *self.scratch;
         for (to, source) in (0u32..).zip(sources).filter(|(_, source)| source.starts_with_other) {
-            let goes_around = |one: &Flow| one.to == to && flow.goes_around(source.home, one.pred);
+            let goes_around = |one: &SourceFlow| one.to == to && flow.goes_around(source.home, one.pred);
             source.is_good &= flows.iter().any(goes_around);
         }
     }
@@ -375,12 +392,7 @@ impl Finder<'_> {
                     continue;
                 }
                 for (&input, edge) in self.graph.inputs(param).iter().zip(&data.preds) {
-                    let pred = self.scratch.flow.rank[edge.block.at()];
-                    if pred != NONE
-                        && let Some(of) = self.source_under(input)
-                    {
-                        self.scratch.uses.push(Use { of, rank: pred, node: param, kind: UseKind::Escape });
-                    }
+                    self.escape(input, self.scratch.flow.rank[edge.block.at()], param);
                 }
             }
             for &node in data.body.iter().chain([&data.end]) {
@@ -396,21 +408,34 @@ impl Finder<'_> {
         }
     }
 
+    /// A node gets a value on a way to it from the block of this rank.
+    fn escape(&mut self, value: Node, rank: u32, node: Node) {
+        if rank != NONE
+            && let Some(of) = self.source_under(value)
+        {
+            self.scratch.uses.push(SourceUse { of, rank, node, kind: SourceUseKind::Escape });
+        }
+    }
+
     fn find_uses_by(&mut self, node: Node, rank: u32) {
         let op = self.graph.node(node).op;
         for (operand, &input) in self.graph.inputs(node).iter().enumerate() {
             let kind = match (op, operand) {
-                (Op::LOAD, _) => UseKind::Look,
-                (Op::STORE, 0) => UseKind::Store,
-                (Op::HOLDS, 0) => UseKind::Hold,
+                (Op::LOAD, _) => SourceUseKind::Look,
+                (Op::STORE, 0) => SourceUseKind::Store,
+                (Op::HOLDS, 0) => SourceUseKind::Hold,
                 (Op::HOLDS, _) => continue,
-                _ => UseKind::Escape,
+                _ => SourceUseKind::Escape,
             };
             if let Some((of, offset)) = self.place(input) {
-                self.scratch.uses.push(Use { of, rank, node, kind });
+                self.scratch.uses.push(SourceUse { of, rank, node, kind });
+                let word = i64::from(Type::I64.bytes());
                 let bytes = i64::from(self.graph.node(node).sig.from.bytes());
-                let hits = |pointer: &Pointer| offset < pointer.offset + 8 && pointer.offset < offset + bytes;
-                if kind == UseKind::Store && self.scratch.pointers.iter().any(hits) {
+                let hits = |pointer: &Pointer| {
+                    offset < pointer.offset.saturating_add(word)
+                        && pointer.offset < offset.saturating_add(bytes)
+                };
+                if kind == SourceUseKind::Store && self.scratch.pointers.iter().any(hits) {
                     self.scratch.sources[of as usize].is_good = false;
                 }
             }

@@ -3,11 +3,11 @@
 //! In: the sources, what flows from one to another, and their uses. Out: whether each source is good: a parameter only if all that flows to it
 //! is, and a call or parameter only if nobody can tell whether what it flows to is the same memory.
 
-use super::{Finder, Flow, Scratch, Source, Start, Use, UseKind};
+use super::{MemorySource, Scratch, SourceFinder, SourceFlow, SourceUse, SourceUseKind, Start};
 use crate::ir::index::Node;
 use crate::pass::flow::{FlowGraph, NONE};
 
-impl Finder<'_> {
+impl SourceFinder<'_> {
     /// Finds the call that makes what each parameter has, of those of a loop's head what it has after the first iteration, if only that may be
     /// made anew.
     pub(super) fn settle_calls(&mut self) {
@@ -40,15 +40,16 @@ impl Finder<'_> {
             if to.call.is_some() && self.scratch.starts_loop(&one) && is_other {
                 self.scratch.flows.remove(at);
                 self.scratch.sources[one.to as usize].starts_with_other = true;
-                let start = Use { of: one.from, rank: one.pred, node: to.node, kind: UseKind::Escape };
+                let start =
+                    SourceUse { of: one.from, rank: one.pred, node: to.node, kind: SourceUseKind::Escape };
                 self.scratch.uses.push(start);
             }
         }
     }
 
     /// Finds a call that makes what each parameter has, on the way of flows of this sort.
-    fn find_calls(&mut self, follows: impl Fn(&Scratch, &Flow) -> bool) {
-        let followed: Vec<Flow> =
+    fn find_calls(&mut self, follows: impl Fn(&Scratch, &SourceFlow) -> bool) {
+        let followed: Vec<SourceFlow> =
             self.scratch.flows.iter().copied().filter(|one| follows(self.scratch, one)).collect();
         let sources = &mut self.scratch.sources;
         sources.iter_mut().filter(|source| source.is_param).for_each(|source| source.call = Node::NONE);
@@ -75,8 +76,8 @@ impl Finder<'_> {
         if source.is_param && !(source.call.is_some() && all_are_good) {
             return false;
         }
-        let is_next = |one: &Flow| one.from == of && self.scratch.sources[one.to as usize].is_good;
-        let next: Vec<Flow> = self.scratch.flows.iter().copied().filter(is_next).collect();
+        let is_next = |one: &SourceFlow| one.from == of && self.scratch.sources[one.to as usize].is_good;
+        let next: Vec<SourceFlow> = self.scratch.flows.iter().copied().filter(is_next).collect();
         // What goes nowhere is of no interest.
         if next.is_empty() && !source.is_param {
             return true;
@@ -97,7 +98,7 @@ impl Finder<'_> {
     }
 
     /// Finds from where control may come to what has the memory next, without what makes it.
-    fn find_ways_to(&mut self, home: u32, next: &[Flow]) {
+    fn find_ways_to(&mut self, home: u32, next: &[SourceFlow]) {
         let Scratch { leads_on, work, flow, .. } = &mut *self.scratch;
         start(leads_on, flow);
         for one in next {
@@ -107,11 +108,12 @@ impl Finder<'_> {
     }
 
     /// Finds where the source is used later.
-    fn find_live(&mut self, of: u32, next: &[Flow]) {
-        let Source { home, .. } = self.scratch.sources[of as usize];
+    fn find_live(&mut self, of: u32, next: &[SourceFlow]) {
+        let MemorySource { home, .. } = self.scratch.sources[of as usize];
         let Scratch { is_live, work, flow, uses, sources, flows, .. } = &mut *self.scratch;
         start(is_live, flow);
-        let users = uses.iter().filter(|one| one.of == of && one.kind != UseKind::Hold).map(|one| one.rank);
+        let users =
+            uses.iter().filter(|one| one.of == of && one.kind != SourceUseKind::Hold).map(|one| one.rank);
         let to_others = flows.iter().filter(|one| one.from == of && !sources[one.to as usize].is_good);
         for rank in users.chain(to_others.chain(next).map(|one| one.pred)) {
             if rank != home {
@@ -140,13 +142,14 @@ impl Finder<'_> {
 
     /// Whether nobody else has the address where something has the memory next, and who gets it gets it seldom, if the memory is not made
     /// seldom itself.
-    fn is_secret(&self, of: u32, next: &[Flow]) -> bool {
+    fn is_secret(&self, of: u32, next: &[SourceFlow]) -> bool {
         let Scratch { sources, flows, uses, leads_on, is_cold, flow, .. } = &*self.scratch;
         let home = sources[of as usize].home;
-        let escapes = uses.iter().filter(|one: &&Use| one.of == of && one.kind == UseKind::Escape);
+        let escapes =
+            uses.iter().filter(|one: &&SourceUse| one.of == of && one.kind == SourceUseKind::Escape);
         let to_others = flows.iter().filter(|one| one.from == of && !sources[one.to as usize].is_good);
         let mut ranks = escapes.map(|one| one.rank).chain(to_others.map(|one| one.pred));
-        let depth = |one: &Flow| flow.depth(sources[one.to as usize].home);
+        let depth = |one: &SourceFlow| flow.depth(sources[one.to as usize].home);
         let is_seldom = next.iter().any(|one| depth(one) > flow.depth(home));
         ranks.all(|rank| {
             !leads_on[rank as usize] && (is_seldom || is_cold[rank as usize] || flow.leaves_loop(home, rank))
@@ -154,7 +157,7 @@ impl Finder<'_> {
     }
 
     /// Whether what a source has is used no more once something has it next, and one thing has it only.
-    fn is_over(&self, home: u32, next: &[Flow]) -> bool {
+    fn is_over(&self, home: u32, next: &[SourceFlow]) -> bool {
         let Scratch { sources, is_live, .. } = &*self.scratch;
         next.iter().all(|one| {
             let block = sources[one.to as usize].home;
@@ -168,9 +171,9 @@ impl Finder<'_> {
 
 impl Scratch {
     /// Whether a loop starts with what flows there.
-    fn starts_loop(&self, one: &Flow) -> bool {
+    fn starts_loop(&self, one: &SourceFlow) -> bool {
         let home = self.sources[one.to as usize].home;
-        let goes_around = |other: &Flow| other.to == one.to && self.flow.goes_around(home, other.pred);
+        let goes_around = |other: &SourceFlow| other.to == one.to && self.flow.goes_around(home, other.pred);
         !self.flow.goes_around(home, one.pred) && self.flows.iter().any(goes_around)
     }
 }
