@@ -173,6 +173,16 @@ fn what_is_needed_beside_what_loops_carry_is_made() {
         assert_eq!(all, 101);
         assert!(some >= 99, "{some} objects: {body:#?}");
     }
+    // There are two names for each, or for the first one: what is stored by one is found by the other.
+    let alias = Op::Move { dst: 2.into(), a: 0.into() };
+    let found = [Op::Set { object: 0.into(), at: Imm(1), value: 8.into() }, get(5, 2, 1)];
+    let for_each: Vec<Op> = found.into_iter().chain(next()).chain([alias]).collect();
+    let for_first: Vec<Op> = found.into_iter().chain(next()).collect();
+    for body in [for_each, for_first] {
+        let [all, some] = made_behind(&[new(), alias], &body, 100);
+        assert_eq!(all, 101);
+        assert!(some >= 1, "{some} objects: {body:#?}");
+    }
 }
 
 #[test]
