@@ -158,6 +158,23 @@ fn what_loops_carry_is_not_made() {
     assert_eq!(made_behind(&two, &body, 100), [102, 0]);
 }
 
+/// Stores the counter by the address that the object in register 0 has of itself.
+fn own_set(at: u32) -> Op {
+    Op::SetOwn { object: 0.into(), at: Imm(at), value: 8.into() }
+}
+
+#[test]
+fn what_is_stored_by_an_objects_own_address_is_found() {
+    if azulejo::can_compile().is_err() {
+        return;
+    }
+    let leave = Op::LeaveIfRare { a: 8.into(), of: Imm(1023) };
+    assert_eq!(made_behind(&[new()], &[leave, get(4, 0, 0), own_set(0)], 100), [1, 0]);
+    // The same of what is made in any case.
+    let known = [new(), Op::Sum { dst: 7.into(), object: 0.into() }];
+    assert_eq!(made_behind(&known, &[get(4, 0, 0), own_set(0)], 100), [1, 1]);
+}
+
 #[test]
 fn what_is_needed_beside_what_loops_carry_is_made() {
     if azulejo::can_compile().is_err() {
@@ -173,6 +190,14 @@ fn what_is_needed_beside_what_loops_carry_is_made() {
         assert_eq!(all, 101);
         assert!(some >= 99, "{some} objects: {body:#?}");
     }
+    // What is stored by the address that an object has of itself is carried along, also where nothing else stores it.
+    let [first, second] = [Op::GetOwn { dst: 4.into(), object: 0.into(), at: Imm(2) }, own_set(2)];
+    let skip = Op::JumpIfLess { a: 8.into(), b: 6.into(), to: Label(14) };
+    let body: Vec<Op> = [first, second, Op::Add { dst: 7.into(), a: 7.into(), b: 4.into() }, skip]
+        .into_iter()
+        .chain(next())
+        .collect();
+    assert_eq!(made_behind(&[new()], &body, 100), [96, 0]);
     // There are two names for each, or for the first one: what is stored by one is found by the other.
     let alias = Op::Move { dst: 2.into(), a: 0.into() };
     let found = [Op::Set { object: 0.into(), at: Imm(1), value: 8.into() }, get(5, 2, 1)];

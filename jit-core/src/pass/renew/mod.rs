@@ -427,17 +427,8 @@ impl SourceFinder<'_> {
                 (Op::HOLDS, _) => continue,
                 _ => SourceUseKind::Escape,
             };
-            if let Some((of, offset)) = self.place(input) {
+            if let Some(of) = self.source_under(input) {
                 self.scratch.uses.push(SourceUse { of, rank, node, kind });
-                let word = i64::from(Type::I64.bytes());
-                let bytes = i64::from(self.graph.node(node).sig.from.bytes());
-                let hits = |pointer: &Pointer| {
-                    offset < pointer.offset.saturating_add(word)
-                        && pointer.offset < offset.saturating_add(bytes)
-                };
-                if kind == SourceUseKind::Store && self.scratch.pointers.iter().any(hits) {
-                    self.scratch.sources[of as usize].is_good = false;
-                }
             }
         }
     }
