@@ -16,6 +16,9 @@ use crate::object::value::Value;
 use std::cell::Cell;
 use std::mem::offset_of;
 
+/// The hash part has room for one entry for so many elements, where it was looked at all of these: a queue moves along its keys.
+const ELEMENTS_FOR_ENTRY: u32 = 16;
+
 /// A table on the heap. Words for its first elements and slots follow it.
 #[repr(C)]
 pub struct Table {
@@ -387,14 +390,18 @@ impl Heap {
             return Ok(());
         }
         // What is in the hash part may be more use in the array.
-        if let Some(integer) = key.as_integer()
-            && self.move_to_array(table, integer)
-        {
-            return self.set(table, key, value);
+        let mut least = 0;
+        if let Some(integer) = key.as_integer() {
+            if self.move_to_array(table, integer) {
+                return self.set(table, key, value);
+            }
+            // All elements were looked at: that pays once in a while, even if the keys in the hash part do not stay there for long.
+            least = table.array_len() / ELEMENTS_FOR_ENTRY;
         }
         let old = table.hash.get();
         let live = old.map_or(0, |hash| hash.live().count() as u32);
-        let new = HashPart::new(self, live + live / 2 + 1).ok_or(KeyError::Overflow)?;
+        let room = (live + live / 2 + 1).max(least);
+        let new = HashPart::new(self, room).ok_or(KeyError::Overflow)?;
         if let Some(hash) = old {
             hash.live().for_each(|entry| {
                 new.add(entry.key.get(), entry.value.get());
