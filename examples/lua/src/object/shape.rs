@@ -445,9 +445,10 @@ impl Shapes {
             return child;
         }
         // It does not matter whether a table gets its metatable before its keys.
-        let root = match (meta, shape.count) {
-            (Meta::None, _) => Some(self.root),
-            (_, 0) => None,
+        let root = match meta {
+            Meta::None => Some(self.root),
+            _ if shape == self.root => None,
+            // Nor whether the metatable was one of many before.
             _ => Some(self.with_meta(self.root, meta)),
         };
         let all: Vec<Gc<Str>> = shape.keys.borrow().list[..shape.count as usize].to_vec();
