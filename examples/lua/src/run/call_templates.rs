@@ -121,7 +121,13 @@ template! {
     macro ^callable1 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function $a) u64))
     macro ^callable2 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function $a $b) u64))
     macro ^callable3 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function $a $b $c) u64))
-    macro ^callable_many (,method ,way) ,way
+    // What stands for what is called gets that in front of the arguments, and so all in memory.
+    macro ^with_method (,method ,code) (let: (($n (call leaf gather_callable (arglist
+            (carg (tc) ptr) (carg ,method u64) (carg (window $call) ptr) (carg (length $call) u64)) u64)))
+        (invoke observes ,code (arglist (spread (^gathered) $n)) u64))
+    macro ^callable_many (,method ,way) (set $dst (^with_method ,method (case code)))
+    macro ^or_callable_many (,given) (let: (($given ,given))
+        (if (ne $given &ABSENT) $given (let: (($method (^method))) (^with_method $method (^code_for_any $method)))))
     Op::Call0! => unsafe (^call (^learn (const 0 u32)) ^code (arglist $function) ^callable0 ^no_quick (^or_callable
         (call throws observes call0 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64)
         (arglist (^method) $function)))
@@ -142,7 +148,8 @@ template! {
     macro ^natively_many (,callee) (call throws observes ,callee (arglist
         (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)
 
-    Op::Call! => unsafe (^call (^learn (ucast (sub (length $call) 1) u32)) ^code_for_any (arglist $call) ^callable_many ^no_quick (^natively_many call_many))
+    Op::Call! => unsafe (^call (^learn (ucast (sub (length $call) 1) u32)) ^code_for_any (arglist $call) ^callable_many ^no_quick
+        (^or_callable_many (^natively_many call_many_or_leave)))
     // `select`, of values in registers. What it does with other numbers, and other functions of this name, are calls.
     macro ^select (,known) (letv: (($function $function)) (dov
         (asv (($object function $function))

@@ -117,7 +117,7 @@ pub(crate) fn learn_call(vm: &mut Vm, function: u64, arguments: u32, cases: Case
         if let Some(code) = vm.code_for(closure, arguments) {
             learn(cases, Some(CallCase::new(CLOSURE, closure.code.get(), code)));
         }
-    } else if let Some((closure, case)) = callable(vm, function).filter(|_| arguments <= MOST_FOR_CALLABLES) {
+    } else if let Some((closure, case)) = callable(vm, function) {
         if let Some(code) = vm.code_for(closure, 1 + arguments) {
             learn(cases, Some(CallCase { code, ..case }));
         }
@@ -155,9 +155,6 @@ pub(crate) fn learn_call2(vm: &mut Vm, function: u64, a: u64, b: u64, cases: Cas
 pub(crate) fn reach_shape(vm: &mut Vm, shape: u64) -> bool {
     vm.heap.reach_shape(shape)
 }
-
-/// With more arguments, what has a `__call` is called by a slow path.
-const MOST_FOR_CALLABLES: u32 = 3;
 
 /// The closure that is called in place of a table, and what is known of such tables.
 fn callable(vm: &Vm, callee: Value) -> Option<(Gc<Closure>, CallCase)> {
@@ -248,6 +245,30 @@ pub(crate) unsafe fn call_many(vm: &mut Vm, frames: Frames<'_>, from: *const u64
     // SAFETY: the template passes a run of registers, which may change during the call.
     let all = ArgumentCopy::of(unsafe { values(from, count) }, &[]);
     vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..])
+}
+
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn call_many_or_leave(
+    vm: &mut Vm,
+    frames: Frames<'_>,
+    from: *const u64,
+    count: u64,
+) -> Result<u64> {
+    // SAFETY: the template passes a run of registers, which may change during the call.
+    let all = ArgumentCopy::of(unsafe { values(from, count) }, &[]);
+    vm.call_or_leave(&frames, all.values()[0], &all.values()[1..])
+}
+
+/// Gathers what a closure gets that stands for what is called.
+///
+/// # Safety
+///
+/// So many values must be there.
+pub(crate) unsafe fn gather_callable(vm: &mut Vm, method: u64, from: *const u64, count: u64) -> u64 {
+    // SAFETY: the template passes a run of registers.
+    vm.gather_both(&[Value(method)], unsafe { values(from, count) })
 }
 
 /// # Safety
