@@ -170,6 +170,23 @@ fn tables_with_the_same_keys_share_a_shape() {
     heap.set_metatable(b, None);
     heap.set_metatable(a, None);
     assert_eq!((a.shape.get(), b.get_string(x)), (b.shape.get(), Value::TRUE));
+    // Once somebody looks by the metatable, the first one has the shape of the others, whenever that is.
+    let class = heap.table(Room::default());
+    for n_before in 0..3 {
+        let [first, other] = [(); 2].map(|()| heap.table(Room { slots: 2, elements: 0 }));
+        let class = if n_before == 0 { class } else { heap.table(Room::default()) };
+        for table in [first, other] {
+            heap.set_metatable(table, Some(class));
+            for (at, key) in [x, y].into_iter().enumerate() {
+                if table == first && at == n_before {
+                    heap.know_metatable(first);
+                }
+                heap.set_string(table, key, Value::TRUE).expect("the key may be one");
+            }
+        }
+        heap.know_metatable(first);
+        assert_eq!((first.shape.get(), first.shape.get().meta()), (other.shape.get(), Meta::Known(class)));
+    }
     // Too many keys are no fields any more.
     let large = heap.table(Room::default());
     for at in 0..2000 {
