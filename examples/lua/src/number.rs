@@ -87,7 +87,7 @@ pub fn write(value: f64, out: &mut Vec<u8>) {
     let magnitude = value.abs();
     let integer = magnitude as u64;
     if magnitude < LARGE && integer as f64 == magnitude {
-        write_integer::<10>(integer, out);
+        out.extend_from_slice(itoa::Buffer::new().format(integer).as_bytes());
     } else if magnitude.is_nan() {
         out.extend_from_slice(b"nan");
     } else if magnitude.is_infinite() {

@@ -275,7 +275,7 @@ impl Spec {
             _ if value == 0 && self.precision == Some(0) => {}
             Conversion::Octal => write_integer::<8>(value, out),
             Conversion::Hexadecimal => write_integer::<16>(value, out),
-            _ => write_integer::<10>(value, out),
+            _ => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
         }
         let missing = self.precision().unwrap_or(0).saturating_sub(out.len() - digits);
         insert(missing, b'0', digits, out);
