@@ -5,7 +5,7 @@
 //! frame differs from function to function, and the unwinder finds its end by `rbp`. Then the call enters the code of the first
 //! bytecode. Where opcodes leave, the function's outcome becomes that of the call; if it has exited, the host runs it to its end.
 //!
-//! A call that takes the budget below zero, and one with too many arguments, goes to the host.
+//! A call that takes the budget below zero, and one with more arguments than it may have, goes to the host.
 
 use crate::abi::REGISTER_ARGUMENTS;
 use crate::glue::{refuse, resolve, unpack};
@@ -143,6 +143,9 @@ macro_rules! takes_calls {
                 concat!("cmp ", $counted, ", [r11 + {most_arguments}]"),
                 "ja {refused}",
                 start!(),
+                // The slots behind those that are taken are cleared.
+                concat!("cmp ", $counted, ", [r14 + {taken_arguments}]"),
+                concat!("cmova ", $counted, ", [r14 + {taken_arguments}]"),
                 $($line,)*
                 enter!(),
                 ".cfi_endproc",
@@ -150,6 +153,7 @@ macro_rules! takes_calls {
                 host = const CallCell::HOST,
                 lowest = const Host::LOWEST,
                 most_arguments = const Record::MOST_ARGUMENTS,
+                taken_arguments = const Record::TAKEN_ARGUMENTS,
                 budget = const Record::BUDGET,
                 frame_bytes = const Record::FRAME_BYTES,
                 slots = const Record::SLOTS,

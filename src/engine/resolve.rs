@@ -157,8 +157,7 @@ impl<B: Bytecode> Engine<B> {
                 Route::Fallback => self.fallback_entry(function),
                 Route::Engine => None,
             };
-            // Its stub takes no surplus.
-            let may_open = route != Route::Engine && takes;
+            let may_open = route != Route::Engine;
             let entry = entry.or_else(|| may_open.then(|| self.open_to_interpreter(function))?);
             if let Some(entry) = entry {
                 function.code.note_use(self.calls.get());

@@ -223,6 +223,7 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
         let (size, show) = (size_of::<B>() as u64, parts.show.unwrap_or_default());
         // The five arguments in registers are stored at once, and slots are cleared in pairs.
         let slots = (parts.slots as u64).max(MAX_REGISTER_ARGUMENTS as u64).next_multiple_of(2);
+        let taken = parts.taken_arguments as u64;
         let table = self.table();
         let (kept, mask) = match Self::HAS_STACK {
             true => (parts.registers as u64 * 8, u64::MAX),
@@ -240,9 +241,10 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
             stop,
             fuel,
             table,
-            most_arguments: parts.most_arguments as u64,
+            most_arguments: if parts.drops_surplus { u32::MAX as u64 } else { taken },
+            taken_arguments: taken,
             missing: parts.missing,
-            may_miss: if parts.missing == 0 { 0 } else { parts.most_arguments as u64 },
+            may_miss: if parts.missing == 0 { 0 } else { taken },
             slots: parts.slots as u64,
             frame_bytes: slots * 8 + ROOM as u64,
             kept,

@@ -31,6 +31,8 @@ pub struct Record {
     pub table: *const usize,
     /// The most arguments that calls by other functions of bytecode may have.
     pub most_arguments: u64,
+    /// The most that get into slots. Others are dropped.
+    pub taken_arguments: u64,
     /// The value of arguments that a call does not pass.
     pub missing: u64,
     /// How many slots at most are set to that value; none if it is zero.
@@ -77,8 +79,10 @@ pub struct RecordParts {
     pub stop: u64,
     /// See [`Record::fuel`].
     pub fuel: u64,
-    /// See [`Record::most_arguments`].
-    pub most_arguments: u32,
+    /// See [`Record::taken_arguments`].
+    pub taken_arguments: u32,
+    /// Whether calls may have more.
+    pub drops_surplus: bool,
     /// See [`Record::missing`].
     pub missing: u64,
     /// See [`Record::slots`].
@@ -121,6 +125,8 @@ impl Record {
     pub const TABLE: u64 = offset_of!(Record, table) as u64;
     /// Offset of the most arguments of a call.
     pub const MOST_ARGUMENTS: usize = offset_of!(Record, most_arguments);
+    /// Offset of the most arguments that are taken.
+    pub const TAKEN_ARGUMENTS: usize = offset_of!(Record, taken_arguments);
     /// Offset of the value of arguments that are missing.
     pub const MISSING: usize = offset_of!(Record, missing);
     /// Offset of the number of slots that may be set to that.

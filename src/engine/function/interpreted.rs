@@ -100,6 +100,7 @@ mod tests {
             fuel: 0,
             table: &raw const tables[at],
             most_arguments: 0,
+            taken_arguments: 0,
             missing: 0,
             may_miss: 0,
             slots: 0,
