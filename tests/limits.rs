@@ -153,9 +153,9 @@ fn a_report_names_each_function() {
     let lines: Vec<&str> = text.lines().collect();
     let heads: Vec<&str> = lines.iter().copied().filter(|line| !line.contains(" took ")).collect();
     assert_eq!(heads, ["1 optimizer first", "2 optimizer second 3 not a third", "3 baseline third"]);
-    assert!(lines[1].starts_with("1 took kinds=0 represent="), "{text}");
+    assert!(lines[1].starts_with("1 took renew=0 kinds=0 represent="), "{text}");
     let (text, _) = run(Some("functions=1,rewrite=0,allocate=2"));
-    assert!(text.starts_with("1 optimizer first\n1 took kinds=0 represent=0 rewrite=0 "), "{text}");
+    assert!(text.starts_with("1 optimizer first\n1 took renew=0 kinds=0 represent=0 rewrite=0 "), "{text}");
     assert!(text.ends_with(" allocate=2\n"), "{text}");
     let output = Command::new(std::env::current_exe().expect("it runs"))
         .args(["--exact", "compiles_three_times", "--nocapture"])

@@ -11,8 +11,19 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The passes that count steps, as `JIT_LIMIT` names them, last one first: an error may show only through a later pass.
-const PASSES: [&str; 10] =
-    ["allocate", "tile", "place", "forward", "peel", "offsets", "counters", "sink", "rewrite", "represent"];
+const PASSES: [&str; 11] = [
+    "allocate",
+    "tile",
+    "place",
+    "forward",
+    "peel",
+    "offsets",
+    "counters",
+    "sink",
+    "rewrite",
+    "represent",
+    "renew",
+];
 
 const USAGE: &str = "usage: cargo xtask bisect [--timeout SECONDS] -- COMMAND [ARGUMENT …]";
 
