@@ -164,7 +164,7 @@ fn a_report_names_each_function() {
         .expect("it starts");
     let error = String::from_utf8(output.stderr).expect("it is text");
     assert!(
-        error.starts_with("JIT_LIMIT: `functions=few` is no limit: write `functions=N`, or one of kinds, "),
+        error.starts_with("JIT_LIMIT: `functions=few` is no limit: write `functions=N`, or one of renew, "),
         "{error}"
     );
 }
