@@ -97,6 +97,11 @@ pub fn write(value: f64, out: &mut Vec<u8>) {
     }
 }
 
+/// One number to the power of another. A square is a product, as in later versions of Lua.
+pub(crate) fn power(a: f64, b: f64) -> f64 {
+    if b == 2.0 { a * a } else { a.powf(b) }
+}
+
 /// Appends an integer in a base up to 16, with small letters.
 pub(crate) fn write_integer<const BASE: u64>(mut value: u64, out: &mut Vec<u8>) {
     let mut text = [0; 64];

@@ -4,6 +4,7 @@ use super::condition::{LATER, is_comparison, number};
 use super::function::upvalue;
 use super::names::{name_of, suffix_name};
 use super::{Builder, CLOSURE, NameKind, Place};
+use crate::number::power;
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
 use crate::run::cases::OperatorCase;
@@ -365,7 +366,7 @@ fn folded(first: &Expr, rest: &[Operation]) -> Option<f64> {
             BinaryOp::Multiply => value * right,
             BinaryOp::Divide if right != 0.0 => value / right,
             BinaryOp::Modulo if right != 0.0 => value - (value / right).floor() * right,
-            BinaryOp::Power => value.powf(right),
+            BinaryOp::Power => power(value, right),
             _ => return None,
         };
     }

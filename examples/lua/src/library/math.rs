@@ -27,7 +27,7 @@ const NATIVES: &Natives = &[
     ("max", |vm, frames, values| best(vm, frames, values, |a, best| a > best)),
     ("min", |vm, frames, values| best(vm, frames, values, |a, best| a < best)),
     ("modf", modf),
-    ("pow", |vm, frames, values| two(vm, frames, values, f64::powf)),
+    ("pow", |vm, frames, values| two(vm, frames, values, crate::number::power)),
     ("rad", |vm, frames, values| one(vm, frames, values, |angle| angle * DEGREE)),
     ("random", random),
     ("randomseed", random_seed),

@@ -97,7 +97,7 @@ const COMPUTING: &[(&str, &str, Arity)] = &[
     ("math", "fmod", of_numbers!(|a: f64, b: f64| a % b)),
     ("math", "max", of_numbers!(|a, b| if b > a { b } else { a })),
     ("math", "min", of_numbers!(|a, b| if b < a { b } else { a })),
-    ("math", "pow", of_numbers!(f64::powf)),
+    ("math", "pow", of_numbers!(crate::number::power)),
     ("bit", "bnot", of_number!(|a| of_result(!bits_of(a)))),
     ("bit", "tobit", of_number!(|a| of_result(bits_of(a)))),
     ("bit", "arshift", of_bits!(|a, count| (a as i32 >> (count & 31)) as u32)),

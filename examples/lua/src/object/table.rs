@@ -16,6 +16,9 @@ use crate::object::value::Value;
 use std::cell::Cell;
 use std::mem::offset_of;
 
+/// With so many string keys a table is a map once it gets another that the program has computed.
+const MOST_COMPUTED: u32 = 32;
+
 /// The hash part has room for one entry for so many elements, where it was looked at all of these: a queue moves along its keys.
 const ELEMENTS_FOR_ENTRY: u32 = 16;
 
@@ -363,6 +366,17 @@ impl Heap {
         unsafe { slots.copy_from_nonoverlapping(table.slots.get(), table.shape.get().count() as usize) };
         self.free_values(table, table.slots.replace(slots), (Table::INLINE_SLOTS, table.slot_capacity()));
         table.header.len.set(capacity);
+    }
+
+    /// Makes a table a map that is about to get a key which the program has computed, and has many: nobody finds those by a shape, and shapes
+    /// would be made for each order in which they come.
+    pub(crate) fn make_map_of_many(&mut self, table: Gc<Table>, key: Gc<Str>) -> Result<(), KeyError> {
+        let shape = table.shape.get();
+        let is_looked_up = table.header.has(Table::PROTOTYPE) || table.header.has(Table::METATABLE);
+        match shape.count() >= MOST_COMPUTED && !is_looked_up && shape.slot(key).is_none() {
+            true => self.become_dictionary(table),
+            false => Ok(()),
+        }
     }
 
     /// Moves a table's string keys to its hash part, where all others go from now on.

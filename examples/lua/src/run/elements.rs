@@ -117,5 +117,10 @@ pub(crate) fn set_element(
     if has_metatable && may_be_in_array {
         cases.add(ElementCase { kind: BESIDE_METATABLE });
     }
+    if let (Some(table), Some(name)) = (table, Value(key).as_string())
+        && let Err(error) = vm.heap.make_map_of_many(table, name)
+    {
+        return vm.fail_plainly(&frames, error.message());
+    }
     set_index(vm, frames, object, key, value)
 }

@@ -66,10 +66,6 @@ impl Vm {
     }
 }
 
-pub(crate) fn power(a: f64, b: f64) -> f64 {
-    a.powf(b)
-}
-
 impl Vm {
     /// The number that a value is in arithmetic.
     pub(crate) fn to_number(value: Value) -> Option<f64> {
@@ -108,7 +104,7 @@ pub(crate) fn arith(
             MULTIPLY => x * y,
             DIVIDE => x / y,
             MODULO => x - (x / y).floor() * y,
-            POWER => x.powf(y),
+            POWER => number::power(x, y),
             _ => -x,
         })
         .0);

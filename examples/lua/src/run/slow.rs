@@ -10,6 +10,8 @@ pub(crate) use super::makers::*;
 pub(crate) use super::operators::*;
 pub(crate) use super::profile::take_sample;
 
+pub(crate) use crate::number::power;
+
 use crate::object::value::Value;
 
 /// Values in a row.

@@ -94,6 +94,8 @@ template! {
     macro ^const_with (,number ,which) (^of_number $b ,number ,which (bitcast $k u64) $b)
     macro ^modulo (,a ,b) (sub ,a (mul (floor (div ,a ,b)) ,b))
     macro ^power (,a ,b) (call pure power (arglist (carg ,a f64) (carg ,b f64)) f64)
+    // As in later versions of Lua.
+    macro ^power_of_const (,a) (let: (($x ,a)) (if (eq $k 2.0) (mul $x $x) (^power $x $k)))
     macro ^upvalue () (load pure (idx (addr (unbox function $closure) (&sizeof Closure)) $at 8) u64)
 
     Op::Const      => (copy $value)
@@ -121,7 +123,7 @@ template! {
     Op::MultiplyConst => unsafe (^with_const (mul (unbox number $a) $k) &MULTIPLY)
     Op::DivideConst   => unsafe (^with_const (div (unbox number $a) $k) &DIVIDE)
     Op::ModuloConst   => unsafe (^with_const (^modulo (unbox number $a) $k) &MODULO)
-    Op::PowerConst    => unsafe (^with_const (^power (unbox number $a) $k) &POWER)
+    Op::PowerConst    => unsafe (^with_const (^power_of_const (unbox number $a)) &POWER)
     Op::ConstAdd      => unsafe (^const_with (add $k (unbox number $b)) &ADD)
     Op::ConstSubtract => unsafe (^const_with (sub $k (unbox number $b)) &SUBTRACT)
     Op::ConstMultiply => unsafe (^const_with (mul $k (unbox number $b)) &MULTIPLY)
