@@ -16,7 +16,8 @@ tile! {
     ucast_low: (ucast.$f:i8|i16|i32.i64 (ucast.i64.$f reg)) -> reg, 2 => |cx, t| widen(cx, t, false),
     to_float_bits: (bitcast.$f:i32|i64.$t:float reg) -> num, 3 => |cx, t| cx.bitcast(t.sig.from, t.out(), t.reg(0)),
     to_int_bits: (bitcast.$f:float.$t:i32|i64 num) -> reg, 3 => |cx, t| cx.bitcast(t.sig.from, t.out(), t.reg(0)),
-    fcast: (fcast.$f:float.$t:float num) -> num, 4 => |cx, t| cx.convert(t.sig.from, t.sig.ty, t.out(), t.reg(0)),
+    // The machine keeps the register's bits above the float.
+    fcast: (fcast.$f:float.$t:float num) -> num, 4, tied(0) => |cx, t| cx.convert(t.sig.from, t.sig.ty, t.out(), t.out()),
     stof: (stof.$f:i32|i64.$t:float reg) -> num, 5 => |cx, t| signed_to_float(cx, t, t.reg(0), t.sig.from),
     stof_narrow: (stof.$f:i8|i16.$t:float reg) -> num, 6, temp(int) => |cx, t| narrow_to_float(cx, t, true),
     utof_narrow: (utof.$f:i8|i16|i32.$t:float reg) -> num, 6, temp(int) => |cx, t| narrow_to_float(cx, t, false),

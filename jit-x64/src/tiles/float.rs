@@ -20,7 +20,8 @@ tile! {
     div_float: (div.$t:float num num) -> num, 13, tied(0) => |cx, t| cx.sse(Sse::Div, t.sig.ty, t.out(), t.reg(1)),
     div_float_const: (div.$t:float num (const $c)) -> num, 16, tied(0) => |cx, t| arithmetic_const(cx, t, Sse::Div),
     div_float: (div.$t:float num (load.$t mem)) -> num, 16, tied(0) => |cx, t| cx.sse(Sse::Div, t.sig.ty, t.out(), mem),
-    sqrt: (sqrt.$t:float num) -> num, 15 => |cx, t| cx.sse(Sse::Sqrt, t.sig.ty, t.out(), t.reg(0)),
+    // The machine keeps the register's bits above the float: of another register the result would depend on what that had before.
+    sqrt: (sqrt.$t:float num) -> num, 15, tied(0) => |cx, t| cx.sse(Sse::Sqrt, t.sig.ty, t.out(), t.out()),
     min: (min.$t:float num num) -> num, 10, tied(0), late(1) => |cx, t| extreme(cx, t, Sse::Min, Bits::Or),
     max: (max.$t:float num num) -> num, 10, tied(0), late(1) => |cx, t| extreme(cx, t, Sse::Max, Bits::And),
     neg_float: (neg.$t:float num) -> num, 4, tied(0) => |cx, t| flip_sign(cx, t),
@@ -29,7 +30,7 @@ tile! {
     canonical_nan: (canonical_nan.$t:float num) -> num, 5, tied(0) => |cx, t| one_nan(cx, t),
     // the number is the rounding mode
     for mode in [nearest: 0, floor: 1, ceil: 2, trunc: 3] {
-        _round: (mode.$t:float num) -> num, 6, needs(sse41) => |cx, t| cx.round(mode, t.sig.ty, t.out(), t.reg(0)),
+        _round: (mode.$t:float num) -> num, 6, needs(sse41), tied(0) => |cx, t| cx.round(mode, t.sig.ty, t.out(), t.out()),
         _: (mode.$t:float num) -> num, 30, tied(0), temp(int), temp(float), temp(float) => |cx, t| round_without_sse41(cx, t, mode),
     }
 }
