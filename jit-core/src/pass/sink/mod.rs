@@ -1,8 +1,8 @@
 //! Leave out memory that nobody needs.
 //!
 //! In and out: a graph behind `forward`. A call that [makes memory](crate::ir::graph::CallMemory::makes) goes, with all that is stored there,
-//! if its address is used only where that is rare: in exits, and on ways from which none leads back to where the memory is used
-//! otherwise. It is made there, with what it had at that point. Out: no `holds` is left. Needs: `forward` has found what is loaded from the
+//! if its address is used only where that is rare: in exits, behind the loop that the call is in, and on other ways from which none leads back
+//! to where the memory is used otherwise. It is made there, with what it had at that point. Out: no `holds` is left. Needs: `forward` has found what is loaded from the
 //! memory. Cost: linear, for each of at most [`MAX_MADE`] calls.
 //!
 //! What depends on whether memory is made, such as a collector's turn, asks by `kept`. The code is built as if none were needed
