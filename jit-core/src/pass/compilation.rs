@@ -202,7 +202,6 @@ impl Compilation {
     ) -> Result<Sunk, Error> {
         build::build(&mut self.build, source, &mut self.graph);
         let build::MadeMemory { needed, without } = self.build.made();
-        let renewals = renew::find(&mut self.renew, &self.graph, needed);
         if sink::find_needed(&mut self.sink, &self.graph, without, needed) {
             return Ok(Sunk::BuildAgain);
         }
@@ -210,7 +209,7 @@ impl Compilation {
             self.build.release();
         }
         self.judge_graph("build", target, observer)?;
-        self.renew_memory(&renewals, target, observer)?;
+        self.renew_memory(target, observer)?;
         let mut masks = kinds::kinds(&mut self.kinds, &mut self.graph);
         // What is stored in a field and loaded again is of a known kind, if nothing between may have changed it: more is known of
         // that where regions are named, and it pays for a second look only there.
@@ -237,17 +236,11 @@ impl Compilation {
     }
 
     /// Makes memory anew that loops carry, so that it is left out.
-    fn renew_memory(
-        &mut self,
-        renewals: &renew::Renewals,
-        target: &Target<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Error> {
-        if renewals.params.is_empty() {
-            return Ok(());
-        }
+    fn renew_memory(&mut self, target: &Target<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+        let build::MadeMemory { needed, .. } = self.build.made();
+        let Some(heads) = renew::find(&mut self.renew, &self.graph, needed) else { return Ok(()) };
         number::number(&mut self.number, &mut self.graph);
-        if peel::peel_loops(&mut self.peel, &mut self.graph, &renewals.heads) {
+        if peel::peel_loops(&mut self.peel, &mut self.graph, &heads) {
             self.judge_graph("peel", target, observer)?;
         }
         let build::MadeMemory { needed, .. } = self.build.made();

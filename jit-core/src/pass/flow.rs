@@ -162,13 +162,16 @@ impl FlowGraph {
 
     /// Whether the way from one block to another leaves a loop. Takes ranks.
     pub fn leaves_loop(&self, from: u32, to: u32) -> bool {
-        let inner = self.innermost[from as usize];
-        let mut around = self.innermost[to as usize];
+        !self.is_within(self.innermost[to as usize], self.innermost[from as usize])
+    }
+
+    /// Whether a loop, or what is in none, is within another one, or is that.
+    pub fn is_within(&self, mut inner: u32, outer: u32) -> bool {
         // Inner loops come before outer ones.
-        while around < inner {
-            around = self.loops[around as usize].parent;
+        while inner < outer {
+            inner = self.loops[inner as usize].parent;
         }
-        around != inner
+        inner == outer
     }
 
     /// Finds by rank which blocks are cold: those that are said to be, those that lead only to cold ones, and those that only cold ones

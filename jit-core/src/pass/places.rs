@@ -82,6 +82,12 @@ impl MemoryPlace {
         MemoryPlace::of(graph, address, ty, graph.region(load), current)
     }
 
+    /// The place that a store writes, or of which a node says what it has.
+    pub(super) fn of_store(graph: &Graph, store: Node) -> MemoryPlace {
+        let (address, ty) = (graph.inputs(store)[0], graph.node(store).sig.from);
+        MemoryPlace::of(graph, address, ty, graph.region(store), |node| node)
+    }
+
     /// Whether others may write there who write to these regions.
     pub(super) fn may_be_in(self, regions: MemoryRegions) -> bool {
         self.knows != Knows::Accesses && self.region.places().meets(regions)
@@ -170,7 +176,7 @@ impl PrivateMemory {
                 let first = match graph.node(node).op {
                     // Who does not know the memory does not see the address.
                     Op::HOLDS if holds_itself(graph, node) => {
-                        pointers.push(place_of_held(graph, node));
+                        pointers.push(MemoryPlace::of_store(graph, node));
                         continue;
                     }
                     // It is not known where such an address leads, until it is known what this finds.
@@ -226,12 +232,6 @@ impl PrivateMemory {
 fn holds_itself(graph: &Graph, node: Node) -> bool {
     let [address, value] = *graph.inputs(node) else { unreachable!("it has two operands") };
     made_in(graph, address).is_some_and(|call| made_in(graph, value) == Some(call))
-}
-
-/// The place of which a node says what it has.
-fn place_of_held(graph: &Graph, node: Node) -> MemoryPlace {
-    let ty = graph.node(node).sig.from;
-    MemoryPlace::of(graph, graph.inputs(node)[0], ty, graph.region(node), |node| node)
 }
 
 /// Whether a node has the upper bits of something, and these go nowhere but to comparisons.
@@ -314,9 +314,7 @@ impl WrittenPlaces {
                 && graph.node(node).op == Op::STORE
                 && self.stores.len() <= MAX_STORES
             {
-                let ty = graph.node(node).sig.from;
-                let place = MemoryPlace::of(graph, graph.inputs(node)[0], ty, region, |node| node);
-                self.stores.push((inner, place, node));
+                self.stores.push((inner, MemoryPlace::of_store(graph, node), node));
             }
         }
         self.regions[inner as usize] = written;
@@ -356,15 +354,8 @@ impl WrittenPlaces {
         flow: &'a FlowGraph,
         this: u32,
     ) -> Option<impl Iterator<Item = (MemoryPlace, Node)> + 'a> {
-        let is_inside = move |mut inner: u32| {
-            // Inner loops come before outer ones.
-            while inner < this {
-                inner = flow.loops[inner as usize].parent;
-            }
-            inner == this
-        };
         let all_are_there = self.of(this) != MemoryRegions::ALL && self.stores.len() <= MAX_STORES;
-        let inside = self.stores.iter().filter(move |(inner, ..)| is_inside(*inner));
+        let inside = self.stores.iter().filter(move |(inner, ..)| flow.is_within(*inner, this));
         all_are_there.then(|| inside.map(|(_, place, store)| (*place, *store)))
     }
 }

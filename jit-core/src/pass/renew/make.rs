@@ -2,9 +2,7 @@
 //!
 //! In: a graph, and which parameters may be made anew. Out: calls in their place, and parameters for what the memory has.
 
-use super::{
-    AddressForm, MAX_DEPTH, MemorySource, Pointer, Scratch, SourceFlow, SourceUse, SourceUseKind, is_same,
-};
+use super::{AddressForm, MemorySource, Pointer, Scratch, SourceFlow, SourceUse, SourceUseKind, is_same};
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
@@ -130,7 +128,7 @@ fn find_held(scratch: &Scratch, graph: &Graph, web: &mut Web) {
         (one.offset, one.ty) == (other.offset, other.ty)
             && match (one.value, other.value) {
                 (HeldValue::Inside(one), HeldValue::Inside(other)) => one == other,
-                (HeldValue::Same(one), HeldValue::Same(other)) => is_same(graph, one, other, MAX_DEPTH),
+                (HeldValue::Same(one), HeldValue::Same(other)) => is_same(graph, one, other),
                 _ => false,
             }
     };
@@ -142,7 +140,7 @@ fn find_held(scratch: &Scratch, graph: &Graph, web: &mut Web) {
             .all(|field| field.offset + i64::from(field.bytes) <= held.offset || end <= field.offset)
             && others.iter().all(|of| said_of(*of).any(|other| is_equal(held, &other)))
             && match held.value {
-                HeldValue::Same(value) => is_same(graph, value, value, MAX_DEPTH),
+                HeldValue::Same(value) => is_same(graph, value, value),
                 HeldValue::Inside(offset) => i32::try_from(offset).is_ok(),
             }
     });

@@ -18,8 +18,7 @@
 //!
 //! Whether an address is that of the same memory as another one is not to be seen afterwards: nothing is compared, no way leads from where
 //! somebody gets an address to where a parameter has the memory, and from there on nobody uses the address that it had before. Of a
-//! loop whose first value comes from elsewhere the first iteration has to be in front of it ([`Renewals::heads`],
-//! [`peel`](super::peel)). Cost: linear, for each of at most [`MAX_SOURCES`] calls and parameters.
+//! loop whose first value comes from elsewhere the first iteration has to be in front of it ([`find`], [`peel`](super::peel)). Cost: linear, for each of at most [`MAX_SOURCES`] calls and parameters.
 
 mod make;
 mod settle;
@@ -141,28 +140,15 @@ struct SourceUse {
     kind: SourceUseKind,
 }
 
-/// What may be made anew, in a graph that was just built.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Renewals {
-    /// The parameters.
-    pub params: Vec<Node>,
-    /// The heads of loops whose first iteration has to be in front of them.
-    pub heads: Vec<Block>,
-}
-
-/// Finds what may be made anew, if the memory is not needed that these bytecodes make.
-pub fn find(scratch: &mut Scratch, graph: &Graph, needed: &[u32]) -> Renewals {
-    let mut found = Renewals::default();
-    if SourceFinder::find(scratch, graph, needed, Start::Anything) {
-        for param in scratch.sources.iter().filter(|source| source.is_param && source.is_good) {
-            found.params.push(param.node);
-            let head = scratch.flow.order[param.home as usize];
-            if param.starts_with_other && !found.heads.contains(&head) {
-                found.heads.push(head);
-            }
-        }
+/// Finds out whether anything may be made anew, in a graph that was just built, if the memory is not needed that these bytecodes make. Returns
+/// the heads of loops whose first iteration has to be in front of them.
+pub fn find(scratch: &mut Scratch, graph: &Graph, needed: &[u32]) -> Option<Vec<Block>> {
+    if !SourceFinder::find(scratch, graph, needed, Start::Anything) {
+        return None;
     }
-    found
+    let starts = |source: &&MemorySource| source.is_param && source.is_good && source.starts_with_other;
+    let starts = scratch.sources.iter().filter(starts);
+    Some(starts.map(|source| scratch.flow.order[source.home as usize]).collect())
 }
 
 /// Makes anew what may be, if the memory is not needed that these bytecodes make. Returns whether there was any.
@@ -446,19 +432,19 @@ impl SourceFinder<'_> {
             }
         }
     }
-
-    /// Whether two values are the same wherever they are computed, as they depend on nothing that is pinned.
-    fn is_same(&self, one: Node, other: Node) -> bool {
-        is_same(self.graph, one, other, MAX_DEPTH)
-    }
 }
 
-fn is_same(graph: &Graph, one: Node, other: Node, depth: u32) -> bool {
+/// Whether two values are the same wherever they are computed, as they depend on nothing that is pinned.
+fn is_same(graph: &Graph, one: Node, other: Node) -> bool {
+    is_same_within(graph, one, other, MAX_DEPTH)
+}
+
+fn is_same_within(graph: &Graph, one: Node, other: Node, depth: u32) -> bool {
     let (a, b) = (graph.node(one), graph.node(other));
     depth > 0
         && !a.block.is_some()
         && (a.op, a.sig, a.imm, a.block) == (b.op, b.sig, b.imm, b.block)
         && a.inputs.range().len() == b.inputs.range().len()
         && core::iter::zip(graph.inputs(one), graph.inputs(other))
-            .all(|(one, other)| is_same(graph, *one, *other, depth - 1))
+            .all(|(one, other)| is_same_within(graph, *one, *other, depth - 1))
 }

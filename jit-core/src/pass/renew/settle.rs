@@ -3,7 +3,7 @@
 //! In: the sources, what flows from one to another, and their uses. Out: whether each source is good: a parameter only if all that flows to it
 //! is, and a call or parameter only if nobody can tell whether what it flows to is the same memory.
 
-use super::{MemorySource, Scratch, SourceFinder, SourceFlow, SourceUse, SourceUseKind, Start};
+use super::{MemorySource, Scratch, SourceFinder, SourceFlow, SourceUse, SourceUseKind, Start, is_same};
 use crate::ir::index::Node;
 use crate::pass::flow::{FlowGraph, NONE};
 
@@ -94,7 +94,7 @@ impl SourceFinder<'_> {
             && other.is_some()
             && graph.call(one) == graph.call(other)
             && graph.node(one).op == graph.node(other).op
-            && core::iter::zip(graph.inputs(one), graph.inputs(other)).all(|(a, b)| self.is_same(*a, *b))
+            && core::iter::zip(graph.inputs(one), graph.inputs(other)).all(|(a, b)| is_same(graph, *a, *b))
     }
 
     /// Finds from where control may come to what has the memory next, without what makes it.

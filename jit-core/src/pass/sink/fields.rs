@@ -78,10 +78,7 @@ impl Fields {
 
     /// The number of the place that a store writes, if it is another place or the same one as that of each other store.
     fn place_of(&mut self, graph: &Graph, store: Node) -> Option<u32> {
-        let ty = graph.node(store).sig.from;
-        let address = graph.inputs(store)[0];
-        let MemoryPlace { offset, bytes, .. } =
-            MemoryPlace::of(graph, address, ty, graph.region(store), |node| node);
+        let MemoryPlace { offset, bytes, .. } = MemoryPlace::of_store(graph, store);
         let known = self.places.iter().position(|place| (place.offset, place.bytes) == (offset, bytes));
         if let Some(known) = known {
             return Some(known as u32);

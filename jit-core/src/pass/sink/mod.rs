@@ -2,8 +2,8 @@
 //!
 //! In and out: a graph behind `forward`. A call that [makes memory](crate::ir::graph::CallMemory::makes) goes, with all that is stored there,
 //! if its address is used only where that is rare: in exits, behind the loop that the call is in, and on other ways from which none leads back
-//! to where the memory is used otherwise. It is made there, with what it had at that point. Out: no `holds` is left. Needs: `forward` has found what is loaded from the
-//! memory. Cost: linear, for each of at most [`MAX_MADE`] calls.
+//! to where the memory is used otherwise. It is made there, with what it had at that point. Out: no `holds` is left. Needs: `forward` has
+//! found what is loaded from the memory. Cost: linear, for each of at most [`MAX_MADE`] calls.
 //!
 //! What depends on whether memory is made, such as a collector's turn, asks by `kept`. The code is built as if none were needed
 //! ([`find_needed`]), since what forgets what is known of other memory is on those ways. If some is needed all the same, the code is built once
@@ -181,12 +181,13 @@ impl Sinker<'_> {
                 made.push(MakingCall { call, home: rank, is_seldom: false, is_needed });
             }
         }
-        for at in 0..made.len() {
-            let of_same = |other: &MakingCall| {
-                self.graph.node(other.call).origin == self.graph.node(made[at].call).origin
-                    && flow.depth(other.home) > flow.depth(made[at].home)
-            };
-            made[at].is_seldom = made.iter().any(of_same);
+        let place = |made: &MakingCall| (self.graph.node(made.call).origin, flow.depth(made.home));
+        let mut places: Vec<(u32, u16)> = made.iter().map(place).collect();
+        places.sort_unstable();
+        for made in made {
+            let (origin, depth) = place(made);
+            let deepest = places.partition_point(|(other, _)| *other <= origin) - 1;
+            made.is_seldom = places[deepest].1 > depth;
         }
         self.scratch.is_live.clear();
         self.scratch.uses.clear();
