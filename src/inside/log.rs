@@ -75,7 +75,8 @@ impl Log {
     }
 
     /// Logs the named stages of all functions, on the standard error stream. The names are separated by commas; they are
-    /// `bytecode build kinds represent lower rewrite forward dead place tile live allocate emit`, and `all` for all of them.
+    /// `bytecode build renew kinds represent lower rewrite sink counters offsets peel forward dead place tile live allocate emit`, and `all` for
+    /// all of them.
     ///
     /// ```
     /// # use azulejo::Log;

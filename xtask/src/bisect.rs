@@ -4,26 +4,12 @@
 //! step made. The command is run repeatedly under different limits (`JIT_LIMIT`). The compiled code is correct under any limit,
 //! so if one more function or step makes the command fail, that one is at fault. The command must be deterministic.
 
+use azulejo_core::pass::limits::Limits;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// The passes that count steps, as `JIT_LIMIT` names them, last one first: an error may show only through a later pass.
-const PASSES: [&str; 11] = [
-    "allocate",
-    "tile",
-    "place",
-    "forward",
-    "peel",
-    "offsets",
-    "counters",
-    "sink",
-    "rewrite",
-    "represent",
-    "renew",
-];
 
 const USAGE: &str = "usage: cargo xtask bisect [--timeout SECONDS] -- COMMAND [ARGUMENT …]";
 
@@ -76,13 +62,13 @@ fn find(subject: &mut dyn Subject) -> Result<Culprit, String> {
     let lines = || report.lines().filter_map(|line| line.strip_prefix(&format!("{function} ")));
     let name = lines().find(|line| !line.starts_with("took ")).unwrap_or("?").to_string();
     let mut culprit = Culprit { function, name, steps: Vec::new() };
-    let without = PASSES.map(|pass| format!(",{pass}=0")).concat();
+    let without = Limits::PASSES.map(|pass| format!(",{pass}=0")).concat();
     if !subject.run(&format!("functions={function}{without}"))?.0 {
         return Ok(culprit);
     }
     // An error of one pass may show only through a later pass. Passes that the failure does not need are disabled.
     let mut others = String::new();
-    for pass in PASSES {
+    for pass in Limits::PASSES.into_iter().rev() {
         if !subject.run(&format!("functions={function}{others},{pass}=0"))?.0 {
             write!(others, ",{pass}=0").expect("text has room");
             continue;

@@ -126,8 +126,6 @@ template! {
             (carg (tc) ptr) (carg ,method u64) (carg (window $call) ptr) (carg (length $call) u64)) u64)))
         (invoke observes ,code (arglist (spread (^gathered) $n)) u64))
     macro ^callable_many (,method ,way) (set $dst (^with_method ,method (case code)))
-    macro ^or_callable_many (,given) (let: (($given ,given))
-        (if (ne $given &ABSENT) $given (let: (($method (^method))) (^with_method $method (^code_for_any $method)))))
     Op::Call0! => unsafe (^call (^learn (const 0 u32)) ^code (arglist $function) ^callable0 ^no_quick (^or_callable
         (call throws observes call0 (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64)) u64)
         (arglist (^method) $function)))
@@ -145,11 +143,12 @@ template! {
 
     macro ^set_count (,count) (store machine (addr (tc) &RESULT_COUNT) ,count u32)
     macro ^first_of (,run) (load (window ,run) u64)
-    macro ^natively_many (,callee) (call throws observes ,callee (arglist
-        (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)
+    macro ^natively_many () (let: (($given (call throws observes call_many (arglist
+            (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)))
+        (if (ne $given &ABSENT) $given (let: (($method (^method))) (^with_method $method (^code_for_any $method)))))
 
     Op::Call! => unsafe (^call (^learn (ucast (sub (length $call) 1) u32)) ^code_for_any (arglist $call) ^callable_many ^no_quick
-        (^or_callable_many (^natively_many call_many_or_leave)))
+        (^natively_many))
     // `select`, of values in registers. What it does with other numbers, and other functions of this name, are calls.
     macro ^select (,known) (letv: (($function $function)) (dov
         (asv (($object function $function))
@@ -162,7 +161,7 @@ template! {
             (when (notf (full $cache))
                 (callv leaf learn_select (arglist (carg $function u64) (carg $cache ptr))))
             (set $dst (if (^is_closure $function)
-                (invoke observes (^code_for_any $function) (arglist $call) u64) (^natively_many call_many)))))
+                (invoke observes (^code_for_any $function) (arglist $call) u64) (^natively_many)))))
         (mark done)))
     // Two of the registers are the function and the number.
     macro ^count_values () (sub (length $call) 2)

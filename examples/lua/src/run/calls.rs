@@ -244,20 +244,6 @@ pub(crate) fn call3(vm: &mut Vm, frames: Frames<'_>, function: u64, a: u64, b: u
 pub(crate) unsafe fn call_many(vm: &mut Vm, frames: Frames<'_>, from: *const u64, count: u64) -> Result<u64> {
     // SAFETY: the template passes a run of registers, which may change during the call.
     let all = ArgumentCopy::of(unsafe { values(from, count) }, &[]);
-    vm.call_from_bytecode(&frames, all.values()[0], &all.values()[1..])
-}
-
-/// # Safety
-///
-/// So many values must be there.
-pub(crate) unsafe fn call_many_or_leave(
-    vm: &mut Vm,
-    frames: Frames<'_>,
-    from: *const u64,
-    count: u64,
-) -> Result<u64> {
-    // SAFETY: the template passes a run of registers, which may change during the call.
-    let all = ArgumentCopy::of(unsafe { values(from, count) }, &[]);
     vm.call_or_leave(&frames, all.values()[0], &all.values()[1..])
 }
 

@@ -93,9 +93,8 @@ template! {
     macro ^with_const (,number ,which) (^of_number $a ,number ,which $a (bitcast $k u64))
     macro ^const_with (,number ,which) (^of_number $b ,number ,which (bitcast $k u64) $b)
     macro ^modulo (,a ,b) (sub ,a (mul (floor (div ,a ,b)) ,b))
-    macro ^power (,a ,b) (call pure power (arglist (carg ,a f64) (carg ,b f64)) f64)
-    // As in later versions of Lua.
-    macro ^power_of_const (,a) (let: (($x ,a)) (if (eq $k 2.0) (mul $x $x) (^power $x $k)))
+    // A square is a product, as in later versions of Lua.
+    macro ^power (,a ,b) (let: (($x ,a) ($y ,b)) (if (eq $y 2.0) (mul $x $x) (call pure power (arglist (carg $x f64) (carg $y f64)) f64)))
     macro ^upvalue () (load pure (idx (addr (unbox function $closure) (&sizeof Closure)) $at 8) u64)
 
     Op::Const      => (copy $value)
@@ -123,7 +122,7 @@ template! {
     Op::MultiplyConst => unsafe (^with_const (mul (unbox number $a) $k) &MULTIPLY)
     Op::DivideConst   => unsafe (^with_const (div (unbox number $a) $k) &DIVIDE)
     Op::ModuloConst   => unsafe (^with_const (^modulo (unbox number $a) $k) &MODULO)
-    Op::PowerConst    => unsafe (^with_const (^power_of_const (unbox number $a)) &POWER)
+    Op::PowerConst    => unsafe (^with_const (^power (unbox number $a) $k) &POWER)
     Op::ConstAdd      => unsafe (^const_with (add $k (unbox number $b)) &ADD)
     Op::ConstSubtract => unsafe (^const_with (sub $k (unbox number $b)) &SUBTRACT)
     Op::ConstMultiply => unsafe (^const_with (mul $k (unbox number $b)) &MULTIPLY)
