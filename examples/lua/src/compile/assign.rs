@@ -162,11 +162,17 @@ impl Builder<'_> {
             }
             Target::Global(name) => {
                 let (key, closure) = (self.key(&name), CLOSURE.into());
-                self.emit(Op::SetGlobal { closure, key, value: from, cache: Site::new() });
+                self.emit(Op::SetGlobal { closure, key, value: from, cache: Site::new(), seen: Site::new() });
             }
             Target::Field { object, name, key } => {
                 let key = self.key(&key);
-                self.emit(Op::SetField { object: object.into(), key, value: from, cache: Site::new() });
+                self.emit(Op::SetField {
+                    object: object.into(),
+                    key,
+                    value: from,
+                    cache: Site::new(),
+                    seen: Site::new(),
+                });
                 self.name(0, name);
             }
             Target::Element { object, name, key } => {
@@ -175,6 +181,7 @@ impl Builder<'_> {
                     key: key.into(),
                     value: from,
                     seen: Site::new(),
+                    by: Site::new(),
                 });
                 self.name(0, name);
             }

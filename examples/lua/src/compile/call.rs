@@ -48,7 +48,7 @@ impl Builder<'_> {
     /// Gets a method.
     fn get_method(&mut self, line: Line, dst: u32, object: u32, key: &Name) {
         let (dst, object, key) = (dst.into(), object.into(), self.key(key));
-        self.emit_at(line, Op::GetMethod { dst, object, key, cache: Site::new(), strings: Site::new() });
+        self.emit_at(line, Op::GetMethod { dst, object, key, cache: Site::new(), seen: Site::new() });
     }
 
     /// Calls a method of what is in a register.

@@ -207,7 +207,13 @@ impl Builder<'_> {
         if let Expr::String(name) = key {
             let key = self.key(name);
             let value = self.any(value);
-            self.emit(Op::SetField { object: table.into(), key, value: value.into(), cache: Site::new() });
+            self.emit(Op::SetField {
+                object: table.into(),
+                key,
+                value: value.into(),
+                cache: Site::new(),
+                seen: Site::new(),
+            });
         } else {
             let key = self.any(key);
             let value = self.any(value);
@@ -216,6 +222,7 @@ impl Builder<'_> {
                 key: key.into(),
                 value: value.into(),
                 seen: Site::new(),
+                by: Site::new(),
             });
         }
     }

@@ -78,7 +78,10 @@ impl Builder<'_> {
             Expr::Global(name, line) => {
                 let key = self.key(name);
                 let (dst, closure) = (dst.into(), CLOSURE.into());
-                self.emit_at(*line, Op::GetGlobal { dst, closure, key, cache: Site::new() });
+                self.emit_at(
+                    *line,
+                    Op::GetGlobal { dst, closure, key, cache: Site::new(), seen: Site::new() },
+                );
             }
             Expr::Table(table) => self.table(dst, table),
             Expr::Suffixed(first, suffixes) => self.scratch(|builder| builder.suffixes(dst, first, suffixes)),
@@ -304,13 +307,22 @@ impl Builder<'_> {
         match &suffix.kind {
             SuffixKind::Field(key) | SuffixKind::Index(Expr::String(key)) => {
                 let key = self.key(key);
-                self.emit_at(suffix.line, Op::GetField { dst: to, object: from, key, cache: Site::new() });
+                self.emit_at(
+                    suffix.line,
+                    Op::GetField { dst: to, object: from, key, cache: Site::new(), seen: Site::new() },
+                );
             }
             SuffixKind::Index(key) => self.scratch(|builder| {
                 let key = builder.any(key);
                 builder.emit_at(
                     suffix.line,
-                    Op::GetIndex { dst: to, object: from, key: key.into(), seen: Site::new() },
+                    Op::GetIndex {
+                        dst: to,
+                        object: from,
+                        key: key.into(),
+                        seen: Site::new(),
+                        by: Site::new(),
+                    },
                 );
             }),
             SuffixKind::Call(_) | SuffixKind::Method(..) => unreachable!("a call is no field"),

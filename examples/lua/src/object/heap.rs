@@ -24,6 +24,8 @@ pub struct Heap {
     pub(crate) shapes: Shapes,
     /// Grows when a table changes its keys from which others inherit.
     pub(crate) epoch: u64,
+    /// Grows with the epoch, and before objects are freed: what was found in one turn is true, and its names are there, until the next.
+    pub(crate) turn: u64,
     pub(super) blocks: Blocks,
     pub(crate) collector: Collector,
     /// The definitions of functions, by number.
@@ -47,6 +49,7 @@ impl Heap {
             strings: Strings::new(),
             shapes: Shapes::new(),
             epoch: 0,
+            turn: 0,
             blocks: Blocks::new(),
             collector: Collector::default(),
             definitions: Vec::new(),
@@ -120,16 +123,11 @@ impl Heap {
         self.collector.white ^ 1
     }
 
-    /// A number that changes before objects are freed that somebody has reached since the number was another one.
-    #[inline]
-    pub(crate) fn period(&self) -> u32 {
-        self.shapes.cycle << 1 | u32::from(self.shapes.is_marking)
-    }
-
     /// Called when the keys of a table change, or its metatable.
     pub(crate) fn keys_change(&mut self, table: Gc<Table>) {
         if table.header().has(Table::PROTOTYPE) {
             self.epoch += 1;
+            self.turn += 1;
         }
     }
 }

@@ -96,6 +96,9 @@ impl Table {
     /// The flag of tables whose elements follow them.
     pub(crate) const INLINE_ELEMENTS: u16 = 1 << 12;
 
+    /// The flag of tables whose names are in their hash part.
+    pub(crate) const MAP: u16 = 1 << 11;
+
     /// The flag of metatables that have been asked for `__newindex`, and have none.
     pub(crate) const NO_SETTER: u16 = 1;
 
@@ -388,6 +391,7 @@ impl Heap {
         let values: Vec<Value> = table.slot_values().iter().map(Cell::get).collect();
         let keys: Vec<Value> =
             (0..shape.count()).filter_map(|slot| shape.key(slot)).map(Value::string).collect();
+        table.header.set(Table::MAP);
         let dictionary = self.shapes.dictionary(shape);
         self.set_shape(table, dictionary);
         for (key, value) in keys.into_iter().zip(values) {

@@ -29,14 +29,14 @@ pub(crate) enum Op {
     NewCell { dst: Out<u64>, value: In<u64> },
     GetCell { dst: Out<u64>, cell: In<u64> },
     SetCell { cell: In<u64>, value: In<u64> },
-    GetGlobal { dst: Out<u64>, closure: In<u64>, key: Imm<u64>, cache: Site<FieldCase, 2> },
-    SetGlobal { closure: In<u64>, key: Imm<u64>, value: In<u64>, cache: Site<FieldCase, 2> },
-    GetField { dst: Out<u64>, object: In<u64>, key: Imm<u64>, cache: Site<FieldCase, 4> },
+    GetGlobal { dst: Out<u64>, closure: In<u64>, key: Imm<u64>, cache: Site<FieldCase, 2>, seen: Site<ElementCase, 1> },
+    SetGlobal { closure: In<u64>, key: Imm<u64>, value: In<u64>, cache: Site<FieldCase, 2>, seen: Site<ElementCase, 1> },
+    GetField { dst: Out<u64>, object: In<u64>, key: Imm<u64>, cache: Site<FieldCase, 4>, seen: Site<ElementCase, 1> },
     /// As `GetField`, where a method is called: also of a string.
-    GetMethod { dst: Out<u64>, object: In<u64>, key: Imm<u64>, cache: Site<FieldCase, 4>, strings: Site<FieldCase, 1> },
-    SetField { object: In<u64>, key: Imm<u64>, value: In<u64>, cache: Site<FieldCase, 4> },
-    GetIndex { dst: Out<u64>, object: In<u64>, key: In<u64>, seen: Site<ElementCase, 1> },
-    SetIndex { object: In<u64>, key: In<u64>, value: In<u64>, seen: Site<ElementCase, 1> },
+    GetMethod { dst: Out<u64>, object: In<u64>, key: Imm<u64>, cache: Site<FieldCase, 4>, seen: Site<ElementCase, 1> },
+    SetField { object: In<u64>, key: Imm<u64>, value: In<u64>, cache: Site<FieldCase, 4>, seen: Site<ElementCase, 1> },
+    GetIndex { dst: Out<u64>, object: In<u64>, key: In<u64>, seen: Site<ElementCase, 1>, by: Site<OperatorCase, 1> },
+    SetIndex { object: In<u64>, key: In<u64>, value: In<u64>, seen: Site<ElementCase, 1>, by: Site<OperatorCase, 1> },
     NewTable { dst: Out<u64>, slots: Imm<u32>, elements: Imm<u32> },
     /// A table of a [`Layout`](crate::object::layout::Layout), with its shape, and how many elements and slots it has. Its values are put there
     /// at once. The collector works in front of this, and not again before they are there: so it need not be told of them.

@@ -8,13 +8,13 @@ use azulejo::prelude::*;
 #[derive(Fields, Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub(crate) struct FieldCase {
-    /// The address of the shape of the tables that this is about.
+    /// The address of the shape of the tables that this is about; zero if it is about strings.
     pub shape: u64,
     /// The offset of the field among the slots.
     pub offset: u32,
-    /// One of [`OWN`] to [`ADDED_OR_META`].
+    /// One of [`OWN`] to [`BY_FUNCTION`].
     pub kind: u32,
-    /// The table that has the field, if it is inherited; the next shape, if it is added.
+    /// The table that has the field, if it is inherited; the next shape, if it is added; the address of a metamethod's code.
     pub other: u64,
     /// The heap's epoch in which this is true, if it depends on what metatables say; [`NEVER`] if they say something else.
     pub epoch: u64,
@@ -57,7 +57,7 @@ pub(crate) struct OperatorCase {
     /// The heap's epoch in which it has the closure, which is at this offset among its slots.
     pub epoch: u64,
     pub offset: u32,
-    /// Which operand such a table is: [`FIRST`] or [`SECOND`].
+    /// Which operand such a table is: [`FIRST`] or [`SECOND`]. Of elements: [`FIRST`] if tables of the shape may have names, else [`ALONE`].
     pub operand: u32,
     /// The address of the code of the closure.
     pub code: u64,
@@ -67,6 +67,8 @@ pub(crate) struct OperatorCase {
 pub(crate) const FIRST: u32 = 0;
 /// The second one is, and the first is a number.
 pub(crate) const SECOND: u32 = 1;
+/// The first is, and has no names.
+pub(crate) const ALONE: u32 = 2;
 
 /// What is known of tables of a shape.
 pub(crate) trait OfShape: Copy + PartialEq {
@@ -142,3 +144,5 @@ pub(crate) const NOT_INHERITED: u32 = 4;
 pub(crate) const ADDED: u32 = 5;
 /// The same, if the metatable says nothing else.
 pub(crate) const ADDED_OR_META: u32 = 6;
+/// The table does not have the field, and the metatable a function for that, at the offset among its slots.
+pub(crate) const BY_FUNCTION: u32 = 7;

@@ -1,17 +1,20 @@
 //! Elements that are in no array: where the sites of computed keys find them.
 //!
 //! In: tables and keys that a slow path has looked up. Out: a case that says that a site finds elements elsewhere, and, for names in
-//! slots, in which: [`Lookups`], which all sites share. The templates search slots and hash parts by themselves, where a site has the case,
+//! slots, in which: [`Lookups`], which all sites share. The templates search those and hash parts by themselves, where a site has the case,
 //! and leave what they do not find to the slow path. Another case says that a site sets elements of tables with metatables.
-//!
-//! **Invariant:** tables of a lookup's shape have its key in its slot. Both words are of that shape and that key alone, however long ago
-//! that was: the words of shapes are never used again, and a shape keeps its keys.
 
 use crate::object::heap::Gc;
+use crate::object::shape::Meta;
 use crate::object::table::Table;
-use crate::object::value::{NIL, Value};
+use crate::object::value::{ABSENT, NIL, Value};
+use crate::run::cases::{FieldCase, NEVER, NOWHERE, OperatorCase};
 use crate::run::error::Result;
-use crate::run::fields::{get_index, get_missing, set_index};
+use crate::run::fields::{
+    element_by_function, get_index, get_missing, inherited, learn, set_case, set_index, set_named,
+};
+#[cfg(doc)]
+use crate::run::lookups::Lookups;
 use crate::run::vm::Vm;
 use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
@@ -20,46 +23,24 @@ use azulejo::{Cases, Frames};
 #[derive(Fields, Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub(crate) struct ElementCase {
-    /// [`ELSEWHERE`] or [`BESIDE_METATABLE`].
+    /// One of [`ELSEWHERE`] to [`CROWDED`].
     pub kind: u32,
+    /// How often a site was full that had something to learn.
+    pub times: u32,
 }
 
-/// Elements that are in no array.
-pub(crate) const ELSEWHERE: u32 = 1;
-/// It has set an element of a table with a metatable.
-pub(crate) const BESIDE_METATABLE: u32 = 2;
-
-/// How many lookups there are.
-const COUNT: usize = 512;
-
-/// Where a lookup stands among the words of all: [`place`] has these bits.
-pub(crate) const LOOKUP_MASK: u64 = ((COUNT - 1) * (size_of::<Lookup>() / 8)) as u64;
-
-/// Where a key was found in tables of a shape.
-#[derive(Fields, Clone, Copy, Default)]
-#[repr(C, align(32))]
-pub(crate) struct Lookup {
-    /// The shape; zero if there is none.
-    pub shape: u64,
-    pub key: u64,
-    /// The offset of the key's slot.
-    pub offset: u64,
-}
-
-/// In which slots names were found last, by shape and key. Each has one place, which is the next one's that has the same.
-#[repr(C)]
-pub(crate) struct Lookups([Lookup; COUNT]);
-
-impl Lookups {
-    pub(crate) fn new() -> Lookups {
-        Lookups([Lookup::default(); COUNT])
+impl ElementCase {
+    pub(crate) fn new(kind: u32) -> ElementCase {
+        ElementCase { kind, times: 0 }
     }
 }
 
-/// The number of a lookup's first word, as the templates compute it. Strings are apart by multiples of 16, shapes by more.
-fn place(shape: u64, key: u64) -> u64 {
-    (key >> 2 ^ key >> 10 ^ shape >> 6) & LOOKUP_MASK
-}
+/// Elements that are in no array, and fields of more shapes than a site knows.
+pub(crate) const ELSEWHERE: u32 = 1;
+/// It has set an element of a table with a metatable.
+pub(crate) const BESIDE_METATABLE: u32 = 2;
+/// It sees more shapes than it may know.
+pub(crate) const CROWDED: u32 = 3;
 
 /// Notes where an element is that has been looked up, so that it is found without a call the next time.
 fn note(vm: &mut Vm, table: Gc<Table>, key: Value, cases: Cases<'_, ElementCase>) {
@@ -67,10 +48,29 @@ fn note(vm: &mut Vm, table: Gc<Table>, key: Value, cases: Cases<'_, ElementCase>
         let shape = table.shape.get();
         let Some(name) = key.as_string() else { return };
         let Some(slot) = shape.slot(name) else { return };
-        let at = place(shape.word(), key.0) as usize / (size_of::<Lookup>() / 8);
-        vm.lookups.0[at] = Lookup { shape: shape.word(), key: key.0, offset: 8 * u64::from(slot) };
+        vm.lookups.note_slot(shape, key, slot);
     }
-    cases.add(ElementCase { kind: ELSEWHERE });
+    cases.add(ElementCase::new(ELSEWHERE));
+}
+
+/// Notes where tables have a name whose value is nil, if they have it nowhere or inherit it; returns what they inherit.
+fn note_absent(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<Value> {
+    let shape = table.shape.get();
+    if let Some(slot) = shape.slot(key.as_string()?) {
+        // There it may be again.
+        vm.lookups.note_slot(shape, key, slot);
+        return None;
+    }
+    let (case, value) = match shape.meta() {
+        Meta::None if shape.is_dictionary() => return None,
+        Meta::None => {
+            (FieldCase { shape: shape.word(), offset: 0, kind: NOWHERE, other: 0, epoch: NEVER }, Value::NIL)
+        }
+        _ => inherited(vm, table, key)?,
+    };
+    let turn = vm.heap.turn;
+    vm.lookups.note(&case, key, turn);
+    Some(value)
 }
 
 /// Gives the element, or `ABSENT` if there is a metamethod to call.
@@ -80,6 +80,7 @@ pub(crate) fn get_element(
     object: u64,
     key: u64,
     cases: Cases<'_, ElementCase>,
+    by: Cases<'_, OperatorCase>,
 ) -> Result<u64> {
     if let Some(table) = Value(object).as_table() {
         let value = table.get(Value(key));
@@ -87,8 +88,16 @@ pub(crate) fn get_element(
             note(vm, table, Value(key), cases);
             return Ok(value.0);
         }
+        cases.add(ElementCase::new(ELSEWHERE));
+        vm.heap.know_metatable(table);
+        if let Some(value) = note_absent(vm, table, Value(key)) {
+            return Ok(value.0);
+        }
         if table.metatable().is_none() {
             return Ok(NIL);
+        }
+        if let Some(case) = element_by_function(vm, table, vm.names.index, 2) {
+            learn(by, case);
         }
         return get_missing(vm, &frames, object, key);
     }
@@ -103,6 +112,7 @@ pub(crate) fn set_element(
     key: u64,
     value: u64,
     cases: Cases<'_, ElementCase>,
+    by: Cases<'_, OperatorCase>,
 ) -> Result<u64> {
     let table = Value(object).as_table();
     let has_metatable = table.is_some_and(|table| table.metatable().is_some());
@@ -115,12 +125,37 @@ pub(crate) fn set_element(
         return Ok(NIL);
     }
     if has_metatable && may_be_in_array {
-        cases.add(ElementCase { kind: BESIDE_METATABLE });
+        cases.add(ElementCase::new(BESIDE_METATABLE));
     }
     if let (Some(table), Some(name)) = (table, Value(key).as_string())
         && let Err(error) = vm.heap.make_map_of_many(table, name)
     {
         return vm.fail_plainly(&frames, error.message());
     }
-    set_index(vm, frames, object, key, value)
+    let (Some(table), Some(name)) = (table, Value(key).as_string()) else {
+        let set = set_index(vm, frames, object, key, value)?;
+        if let Some(table) = table.filter(|_| set == ABSENT)
+            && let Some(case) = element_by_function(vm, table, vm.names.new_index, 3)
+        {
+            learn(by, case);
+        }
+        return Ok(set);
+    };
+    let (set, before) = set_named(vm, frames, (table, name), value)?;
+    if set == ABSENT {
+        cases.add(ElementCase::new(ELSEWHERE));
+        if let Some(case) = element_by_function(vm, table, vm.names.new_index, 3) {
+            learn(by, case);
+        }
+        return Ok(set);
+    }
+    let after = table.shape.get();
+    if let Some(before) = before.filter(|before| *before != after)
+        && let Some(case) = set_case(vm, (table, name), before, after)
+    {
+        let turn = vm.heap.turn;
+        vm.lookups.note(&case, Value(key), turn);
+        cases.add(ElementCase::new(ELSEWHERE));
+    }
+    Ok(set)
 }

@@ -5,34 +5,31 @@ use crate::object::shape::{Meta, ShapeRef};
 use crate::object::string::Str;
 use crate::object::table::{KeyError, Table};
 use crate::object::value::{ABSENT, NIL, Type, Value};
+use crate::run::calls::closure_in_slot;
 use crate::run::cases::{
-    ADDED, ADDED_OR_META, FieldCase, INHERITED, NEVER, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META, OfShape,
+    ADDED, ADDED_OR_META, ALONE, BY_FUNCTION, FIRST, FieldCase, INHERITED, NEVER, NOT_INHERITED, NOWHERE,
+    OWN, OWN_OR_META, OfShape, OperatorCase,
 };
+use crate::run::elements::{CROWDED, ELSEWHERE, ElementCase};
 use crate::run::error::{Attempt, Result};
+#[cfg(doc)]
+use crate::run::lookups::Lookups;
 use crate::run::vm::Vm;
 use azulejo::{Cases, Frames};
 
 /// Adds a case in place of what is known of the shape, if that is something else. A case that is known and has not helped is not added
 /// again: the slow path would seem to have run only to learn, and the optimizer would leave it out.
-pub(super) fn learn<C: OfShape>(vm: &mut Vm, cases: Cases<'_, C>, case: C) {
+/// Returns whether the site had room for it.
+pub(super) fn learn<C: OfShape>(cases: Cases<'_, C>, case: C) -> bool {
     if cases.iter().any(|known| known == case) {
-        return;
+        return true;
     }
     // SAFETY: a case has a shape of this heap.
-    let is_there = |known: &C| unsafe { ShapeRef::is_there(known.shape()) };
+    let is_there = |known: &C| known.shape() == 0 || unsafe { ShapeRef::is_there(known.shape()) };
     // What is known of shapes that are gone is of no use.
     cases.retain(|known| !known.is_about_the_same(&case) && is_there(known));
-    if !cases.add(case) {
-        // It may be full of shapes that tables had when the program started. But what sees too many shapes is not to change all the time.
-        vm.n_crowded = vm.n_crowded.wrapping_add(1);
-        if vm.n_crowded.is_multiple_of(CROWDED) {
-            cases.replace((vm.n_crowded / CROWDED) as usize % cases.len(), case);
-        }
-    }
+    cases.add(case)
 }
-
-/// So many times a site that is full learns nothing, until it forgets a case.
-const CROWDED: u32 = 16;
 
 /// What a site may know of a field that a table has, or does not have.
 fn found(table: Gc<Table>, key: Value) -> Option<FieldCase> {
@@ -47,42 +44,70 @@ fn found(table: Gc<Table>, key: Value) -> Option<FieldCase> {
     Some(FieldCase { shape: shape.word(), offset: 8 * slot.unwrap_or(0), kind, other: 0, epoch: NEVER })
 }
 
+/// What a site knows of a field: cases of some shapes, and whether it finds more of them elsewhere.
+#[derive(Clone, Copy)]
+struct FieldSite<'a> {
+    cases: Cases<'a, FieldCase>,
+    seen: Cases<'a, ElementCase>,
+}
+
+/// So many times a site that is full forgets a case for a new one: its shapes may be those that tables had when the program started. A site
+/// that sees more shapes looks for them [elsewhere](Lookups) from then on.
+const PATIENCE: u32 = 8;
+
+impl FieldSite<'_> {
+    /// Adds a case of the name, or notes it where sites look that know too many shapes.
+    fn learn(self, vm: &mut Vm, key: Value, case: FieldCase) {
+        let before = self.seen.iter().next().unwrap_or(ElementCase::new(CROWDED));
+        if before.kind == CROWDED {
+            if learn(self.cases, case) {
+                return;
+            }
+            if before.times < PATIENCE {
+                self.cases.replace(before.times as usize % self.cases.len(), case);
+            }
+            let times = before.times + 1;
+            let kind = if times > PATIENCE { ELSEWHERE } else { CROWDED };
+            self.seen.retain(|_| false);
+            self.seen.add(ElementCase { kind, times });
+        }
+        let turn = vm.heap.turn;
+        vm.lookups.note(&case, key, turn);
+    }
+}
+
 pub(crate) fn get_field(
     vm: &mut Vm,
     frames: Frames<'_>,
     object: u64,
     key: u64,
     cases: Cases<'_, FieldCase>,
+    seen: Cases<'_, ElementCase>,
 ) -> Result<u64> {
     let (object, key) = (Value(object), Value(key));
     let Some(table) = object.as_table() else { return get_index(vm, frames, object.0, key.0) };
     vm.heap.know_metatable(table);
-    // A site that is full has nothing to learn, but that now and then it forgets a case.
-    if cases.is_full() && !vm.n_crowded.wrapping_add(1).is_multiple_of(CROWDED) {
-        let name = key.as_string().expect("fields have names");
-        let own = Some(table.get_string(name)).filter(|value| !value.is_nil());
-        let (epoch, period) = (vm.heap.epoch, vm.heap.period());
-        if let Some(value) = own.or_else(|| vm.inherited.find(table, key, (epoch, period))) {
-            vm.n_crowded = vm.n_crowded.wrapping_add(1);
-            return Ok(value.0);
-        }
-    }
+    let site = FieldSite { cases, seen };
     if let Some(case) = found(table, key) {
         let value = table.get(key);
         let is_nowhere = case.kind == OWN_OR_META
             && inherited(vm, table, key).is_some_and(|(case, _)| case.kind == NOT_INHERITED);
         let epoch = if is_nowhere { vm.heap.epoch } else { NEVER };
-        learn(vm, cases, FieldCase { epoch, ..case });
+        site.learn(vm, key, FieldCase { epoch, ..case });
         if case.kind != OWN_OR_META || is_nowhere || !value.is_nil() {
             return Ok(value.0);
         }
     } else if let Some((case, value)) = inherited(vm, table, key) {
-        learn(vm, cases, case);
-        if cases.is_full() {
-            let period = vm.heap.period();
-            vm.inherited.note(key, period, case);
-        }
+        site.learn(vm, key, case);
         return Ok(value.0);
+    } else if let Some(case) = by_function(vm, table, (key, vm.names.index), 2) {
+        site.learn(vm, key, case);
+    } else if table.shape.get().is_dictionary() {
+        let value = table.get(key);
+        if !value.is_nil() {
+            seen.add(ElementCase::new(ELSEWHERE));
+            return Ok(value.0);
+        }
     }
     get_index(vm, frames, object.0, key.0)
 }
@@ -103,14 +128,18 @@ pub(crate) fn get_of_string(
     {
         [meta, of].iter().for_each(|table| table.header().set(Table::PROTOTYPE));
         let other = of.address();
-        cases.retain(|_| false);
-        cases.add(FieldCase { shape: 0, offset: 8 * slot, kind: INHERITED, other, epoch: vm.heap.epoch });
+        // Where it was before is not true any more.
+        cases.retain(|known| known.shape() != 0);
+        let case = FieldCase { shape: 0, offset: 8 * slot, kind: INHERITED, other, epoch: vm.heap.epoch };
+        if !cases.add(case) {
+            cases.replace(0, case);
+        }
     }
     vm.get(&frames, Value(object), Value(key)).map(|value| value.0)
 }
 
 /// What a table inherits by metatables whose `__index` are tables.
-fn inherited(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<(FieldCase, Value)> {
+pub(super) fn inherited(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<(FieldCase, Value)> {
     let (shape, name) = (table.shape.get(), key.as_string()?);
     if shape.is_dictionary() || !matches!(shape.meta(), Meta::Known(_)) {
         return None;
@@ -138,6 +167,42 @@ fn inherited(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<(FieldCase, Va
         }
     }
     None
+}
+
+/// What a site may know of a field that a table does not have, whose metatable has a closure for that under a name. It gets so many arguments.
+fn by_function(
+    vm: &mut Vm,
+    table: Gc<Table>,
+    (key, name): (Value, Gc<Str>),
+    arguments: u32,
+) -> Option<FieldCase> {
+    let shape = table.shape.get();
+    let Meta::Known(meta) = shape.meta() else { return None };
+    if shape.is_dictionary() || shape.slot(key.as_string()?).is_some() {
+        return None;
+    }
+    let (offset, closure) = closure_in_slot(meta, name)?;
+    let code = vm.code_for(closure, arguments)?;
+    meta.header().set(Table::PROTOTYPE);
+    Some(FieldCase { shape: shape.word(), offset, kind: BY_FUNCTION, other: code, epoch: vm.heap.epoch })
+}
+
+/// The same of elements: a number is not among the names of a shape.
+pub(super) fn element_by_function(
+    vm: &mut Vm,
+    table: Gc<Table>,
+    name: Gc<Str>,
+    arguments: u32,
+) -> Option<OperatorCase> {
+    vm.heap.know_metatable(table);
+    let shape = table.shape.get();
+    let Meta::Known(meta) = shape.meta() else { return None };
+    let (offset, closure) = closure_in_slot(meta, name)?;
+    let code = vm.code_for(closure, arguments)?;
+    meta.header().set(Table::PROTOTYPE);
+    let operand = if shape.count() == 0 && !shape.is_dictionary() { ALONE } else { FIRST };
+    let (shape, other, epoch) = (shape.word(), meta.address(), vm.heap.epoch);
+    Some(OperatorCase { shape, other, epoch, offset, operand, code })
 }
 
 /// The operand of a bytecode that is indexed; an object further on has no name.
@@ -262,6 +327,25 @@ fn index(vm: &mut Vm, frames: &Frames<'_>, object: u64, key: Value, is_absent: b
     }
 }
 
+/// Sets a field of a table. Also gives the shape that the table had before, unless a metamethod has taken its metatable, and the collector
+/// the shape.
+pub(super) fn set_named(
+    vm: &mut Vm,
+    frames: Frames<'_>,
+    (table, name): (Gc<Table>, Gc<Str>),
+    value: u64,
+) -> Result<(u64, Option<ShapeRef>)> {
+    let (object, key, before) = (Value::table(table), Value::string(name), table.shape.get());
+    // A metamethod may let the collector work.
+    let kept = vm.roots.len();
+    vm.roots.extend([object, key]);
+    let set = set_index(vm, frames, object.0, key.0, value);
+    vm.roots.truncate(kept);
+    // SAFETY: it was a shape of this heap.
+    let is_there = unsafe { ShapeRef::is_there(before.word()) };
+    Ok((set?, is_there.then_some(before)))
+}
+
 pub(crate) fn set_field(
     vm: &mut Vm,
     frames: Frames<'_>,
@@ -269,29 +353,26 @@ pub(crate) fn set_field(
     key: u64,
     value: u64,
     cases: Cases<'_, FieldCase>,
+    seen: Cases<'_, ElementCase>,
 ) -> Result<u64> {
     let Some(table) = Value(object).as_table() else { return set_index(vm, frames, object, key, value) };
     vm.heap.know_metatable(table);
-    let before = table.shape.get();
-    // A metamethod may let the collector work.
-    let kept = vm.roots.len();
-    vm.roots.extend([Value(object), Value(key)]);
-    let set = set_index(vm, frames, object, key, value);
-    vm.roots.truncate(kept);
-    let set = set?;
-    // SAFETY: it was a shape of this heap.
-    if !unsafe { ShapeRef::is_there(before.word()) } {
-        // A metamethod has taken the table's metatable, and the collector the shape.
-        return Ok(set);
-    }
     let name = Value(key).as_string().expect("fields have names");
+    let (set, before) = set_named(vm, frames, (table, name), value)?;
+    let Some(before) = before else { return Ok(set) };
     // A field of nil is one as well: tables that are made in one place have the same shape then.
     let is_absent = table.shape.get() == before && before.slot(name).is_none();
     let after = match is_absent && Value(value).is_nil() {
         true => vm.heap.shapes.with_key(before, name).unwrap_or(before),
         false => table.shape.get(),
     };
-    learn_set(vm, (table, name), before, after, cases);
+    let case = match set == ABSENT {
+        true => by_function(vm, table, (Value(key), vm.names.new_index), 3),
+        false => set_case(vm, (table, name), before, after),
+    };
+    if let Some(case) = case {
+        FieldSite { cases, seen }.learn(vm, Value(key), case);
+    }
     Ok(set)
 }
 
@@ -300,17 +381,16 @@ fn grown(vm: &mut Vm, frames: &Frames<'_>) -> Result<()> {
     if vm.heap.wants_step() { vm.collect_due(frames) } else { Ok(()) }
 }
 
-/// Adds what a site may know of a field that was set.
-fn learn_set(
+/// What a site may know of a field that was set.
+pub(super) fn set_case(
     vm: &mut Vm,
     (table, name): (Gc<Table>, Gc<Str>),
     before: ShapeRef,
     after: ShapeRef,
-    cases: Cases<'_, FieldCase>,
-) {
+) -> Option<FieldCase> {
     // What begins like this may be a metamethod: somebody has to look.
     if name.bytes().starts_with(b"__") || table.header().has(Table::PROTOTYPE) {
-        return;
+        return None;
     }
     // A metatable that others look at counts its changes as an epoch's.
     let is_quiet = |meta: Gc<Table>| {
@@ -326,17 +406,17 @@ fn learn_set(
     let kind = match (slot, before.meta()) {
         (Some(_), Meta::None) => OWN,
         (Some(_), _) => OWN_OR_META,
-        (None, _) if after.is_dictionary() || after.count() != before.count() + 1 => return,
+        (None, _) if after.is_dictionary() || after.count() != before.count() + 1 => return None,
         (None, Meta::None) => ADDED,
         (None, Meta::Known(_)) if epoch != NEVER => ADDED_OR_META,
-        _ => return,
+        _ => return None,
     };
     let mut other = 0;
     if slot.is_none() {
         vm.heap.learn_shape(after);
         other = after.word();
     }
-    learn(vm, cases, FieldCase { shape: before.word(), offset, kind, other, epoch });
+    Some(FieldCase { shape: before.word(), offset, kind, other, epoch })
 }
 
 /// Gives `ABSENT` if there is a metamethod to call.

@@ -28,7 +28,10 @@ pub(super) const IN_ENTRIES: u64 = Position::ENTRIES;
 pub(super) const HASH_MASK: usize = offset_of!(HashPart, mask);
 pub(super) const HASH_INDEX: usize = HashPart::INDEX;
 pub(super) const ENTRY_VALUE: usize = offset_of!(Entry, value);
-pub(super) const LOOKUPS: usize = offset_of!(Vm, lookups);
+pub(super) const LOOKUPS: usize = offset_of!(Vm, lookups.all);
+pub(super) const ADDITIONS: usize = offset_of!(Vm, lookups.additions);
+pub(super) const NOTHING: usize = offset_of!(Vm, lookups.nothing);
+pub(super) const TURN: usize = offset_of!(Vm, heap.turn);
 /// Where a string has its bytes.
 pub(super) const BYTES: usize = size_of::<Str>();
 /// One less: the first has number 1.
@@ -45,6 +48,8 @@ pub(super) const PROTOTYPE_FLAG: u16 = Table::PROTOTYPE;
 /// Metatables that have no `__newindex` have it, if they were asked.
 pub(super) const NO_SETTER: u16 = Table::NO_SETTER;
 pub(super) const NO_EQUAL: u16 = Table::NO_EQUAL;
+/// Tables that keep their names in their hash part have it.
+pub(super) const MAP_FLAG: u16 = Table::MAP;
 pub(super) const FLAGS: usize = offset_of!(Header, flags);
 pub(super) const COLOR: usize = offset_of!(Header, color);
 pub(super) const CODE: usize = offset_of!(Closure, code);

@@ -11,10 +11,10 @@ pub(crate) mod elements;
 pub(crate) mod error;
 mod fields;
 mod hooks;
-mod inherited;
 mod layout;
 pub(crate) mod levels;
 pub(crate) mod library_state;
+pub(crate) mod lookups;
 mod makers;
 #[cfg(test)]
 mod memory_tests;

@@ -84,9 +84,19 @@ impl Vm {
         let Some(code) = self.code_for(closure, 2) else { return };
         meta.header().set(Table::PROTOTYPE);
         let (shape, other, epoch) = (shape.word(), meta.address(), self.heap.epoch);
-        learn(self, cases, OperatorCase { shape, other, epoch, offset, operand, code });
+        let case = OperatorCase { shape, other, epoch, offset, operand, code };
+        if !learn(cases, case) {
+            self.n_crowded = self.n_crowded.wrapping_add(1);
+            if self.n_crowded.is_multiple_of(CROWDED) {
+                cases.replace((self.n_crowded / CROWDED) as usize % cases.len(), case);
+            }
+        }
     }
 }
+
+/// So many times sites that are full learn nothing, until one forgets a case. It may be full of shapes that tables had when the program
+/// started; but what sees too many shapes is not to change all the time.
+const CROWDED: u32 = 16;
 
 pub(crate) fn arith(
     vm: &mut Vm,

@@ -4,10 +4,15 @@
 
 use super::bytecode::Op;
 use super::cases::{
-    ADDED, ADDED_OR_META, FIRST, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META, OperatorCase, SECOND,
+    ADDED, ADDED_OR_META, ALONE, BY_FUNCTION, FIRST, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META,
+    OperatorCase, SECOND,
 };
-use super::elements::{BESIDE_METATABLE, ELSEWHERE, ElementCase, LOOKUP_MASK, Lookup};
+use super::elements::{BESIDE_METATABLE, ELSEWHERE, ElementCase};
 use super::layout::*;
+use super::lookups::{
+    ADDITION_MASK, ADDITION_WORDS, Addition, FOREIGN, HASH_SHIFT, LOOKUP_MASK, LOOKUP_WORDS, Lookup,
+    SHAPE_SHIFT,
+};
 use super::slow::*;
 use crate::object::function::Closure;
 use crate::object::hash::FACTOR;
@@ -215,24 +220,30 @@ template! {
 // Tables.
 template! {
     use values;
+    use operators;
 
     // What a slow path gives; or it leaves the call of a metamethod, which is behind the others.
     macro ^unless_method (,given ,way) (letv: (($given ,given)) (dov (when (eq $given &ABSENT) ,way) (set $dst $given)))
     macro ^unless_setter (,given ,way) (when (eq ,given &ABSENT) ,way)
     macro ^found (,value ,way) (letv: (($found ,value)) (ifv (likely (ne $found &NIL)) (set $dst $found) ,way))
     macro ^get_slowly (,object ,way) (slowv (^unless_method (call throws observes get_field
-        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $cache ptr)) u64) ,way))
+        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $cache ptr) (carg $seen ptr)) u64) ,way))
     // A method of a string is a field of the table in which all strings look.
     macro ^get_of_string (,object ,way) (ifv (is string ,object)
-        (cachedv $strings FieldCase (^is_current)
+        (cachedv $cache FieldCase (all (zr (case shape)) (^is_current))
             (set $dst (load fields (^slot (case other)) u64))
             (slowv (set $dst (call throws observes get_of_string (arglist
-                (carg (tc) ptr) (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $strings ptr)) u64))))
+                (carg (tc) ptr) (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $cache ptr)) u64))))
         ,way)
     macro ^otherwise (,object ,way) ,way
     macro ^get_method () (set $dst (^call_method (^operand) (^second_operand)))
+    // A metatable has a function for fields that are not there.
+    macro ^get_by (,of ,method) (set $dst (invoke observes (case other) (arglist ,method (box table ,of) $key) u64))
+    macro ^set_by (,of ,method) (discard (invoke observes (case other) (arglist ,method (box table ,of) $key $value) u64))
+    macro ^by_function (,of ,call ,way) (letv: (($meta (load headers (addr ,of &METATABLE) ptr)) ($function (load fields (^slot $meta) u64)))
+        (ifv (all (^is_current) (is function $function)) (,call ,of $function) ,way))
     macro ^get (,object ,otherwise) (dov
-        (asv (($of table ,object))
+        (asv (($of table ,object)) (dov
             (cachedv $cache FieldCase (^is_of $of)
                 (ifv (eq (case kind) &OWN) (set $dst (load fields (^slot $of) u64))
                     (ifv (eq (case kind) &INHERITED)
@@ -240,8 +251,14 @@ template! {
                         (ifv (eq (case kind) &OWN_OR_META)
                             (letv: (($found (load fields (^slot $of) u64)))
                                 (ifv (any (ne $found &NIL) (^is_current)) (set $dst $found) (branch (label slowly))))
-                            (ifv (any (eq (case kind) &NOWHERE) (^is_current)) (set $dst &NIL) (branch (label slowly))))))
-                (branch (label slowly)))
+                            (ifv (eq (case kind) &BY_FUNCTION)
+                                (^by_function $of ^get_by (branch (label slowly)))
+                                (ifv (any (eq (case kind) &NOWHERE) (^is_current)) (set $dst &NIL) (branch (label slowly)))))))
+                (cold (branch (label elsewhere))))
+            (branch (label done))
+            (mark elsewhere)
+            (^elsewhere $of ^found_slot ^get_there ^not_there (^nil_unless_metatable $of (branch (label slowly))) (label slowly)
+                (label slowly)))
             (,otherwise ,object (branch (label slowly))))
         (branch (label done))
         (mark slowly)
@@ -250,24 +267,31 @@ template! {
         (mark method)
         (^get_method)
         (mark done))
+    macro ^nil_unless_metatable (,of ,way) (ifv (zr (load headers (addr ,of &METATABLE) u64)) (set $dst &NIL) ,way)
     macro ^set_slowly (,object ,way) (slowv (^unless_setter (call throws observes set_field (arglist (carg (tc) ptr)
-        (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $value u64) (carg $cache ptr)) u64) ,way))
+        (carg (frames) ptr) (carg ,object u64) (carg $key u64) (carg $value u64) (carg $cache ptr) (carg $seen ptr)) u64) ,way))
     macro ^store (,table) (dov (store fields (^slot ,table) $value u64) (^wrote ,table $value))
     macro ^set_method () (letv: (($method (^method)))
         (discard (invoke observes (^code $method) (arglist $method (^operand) $key $value) u64)))
+    // There is memory for the field, and nobody inherits it.
+    macro ^may_get_field (,of ,offset) (all (ult ,offset (shl (ucast (load headers (addr ,of &LEN) u32) u64) 3))
+        (zr (and (load headers (addr ,of &FLAGS) u16) &PROTOTYPE_FLAG)))
     macro ^set (,object) (dov
-        (asv (($of table ,object))
+        (asv (($of table ,object)) (dov
             (cachedv $cache FieldCase (^is_of $of)
                 (ifv (eq (case kind) &OWN) (^store $of)
+                    (ifv (eq (case kind) &BY_FUNCTION) (^by_function $of ^set_by (branch (label slowly)))
                     (ifv (any (eq (case kind) &ADDED) (all (eq (case kind) &ADDED_OR_META) (^is_current)))
-                        (ifv (all (ult (ucast (case offset) u64) (shl (ucast (load headers (addr $of &LEN) u32) u64) 3))
-                                (zr (and (load headers (addr $of &FLAGS) u16) &PROTOTYPE_FLAG)))
+                        (ifv (^may_get_field $of (ucast (case offset) u64))
                             (dov (^store $of) (store shapes (addr $of &SHAPE) (case other) u64))
                             (branch (label slowly)))
                         (ifv (all (eq (case kind) &OWN_OR_META) (any (ne (load fields (^slot $of) u64) &NIL) (^is_current)))
                             (^store $of)
-                            (branch (label slowly)))))
-                (branch (label slowly)))
+                            (branch (label slowly))))))
+                (cold (branch (label elsewhere))))
+            (branch (label done))
+            (mark elsewhere)
+            (^elsewhere $of ^own_slot ^set_there ^add_there (branch (label slowly)) (label slowly) (label slowly)))
             (branch (label slowly)))
         (branch (label done))
         (mark slowly)
@@ -288,24 +312,42 @@ template! {
     macro ^entry (,part ,mask ,place) (idx ,part (shl (and (ucast
         (load headers (addr (idx (idx ,part ,mask 8) (and ,place ,mask) 4) &HASH_INDEX) u32) u64) ,mask) 1) 8)
     macro ^is_of_key (,part ,entry) (all (ne ,entry ,part) (eq (load headers ,entry u64) $key))
-    // The address of a key's value in a hash part, and in slots; zero if it is not found there quickly.
+    // The address of a key's value in a hash part, and in slots; the part itself if the key is not in it, zero if neither is found out quickly.
     macro ^in_hash (,part) (let: (($mask (ucast (load headers (addr ,part &HASH_MASK) u32) u64))
             ($place (shr (mul (xor $key (shr $key 32)) &FACTOR) 32)) ($first (^entry ,part $mask $place)))
         (if (^is_of_key ,part $first) (addr $first &ENTRY_VALUE)
             (let: (($second (^entry ,part $mask (add $place 1))))
-                (if (^is_of_key ,part $second) (addr $second &ENTRY_VALUE) (const 0 ptr)))))
-    macro ^in_slots (,of) (let: (($shape (load shapes (addr ,of &SHAPE) u64))
-            ($lookup (idx (addr (tc) &LOOKUPS) (and (xor (xor (shr $key 2) (shr $key 10)) (shr $shape 6)) &LOOKUP_MASK) 8)))
+                (if (^is_of_key ,part $second) (addr $second &ENTRY_VALUE)
+                    (if (any (eq $first ,part) (eq $second ,part)) ,part (const 0 ptr))))))
+    macro ^hash (,shape) (shr (mul (xor $key (shl ,shape &SHAPE_SHIFT)) &FACTOR) &HASH_SHIFT)
+    // Where the lookups say that tables of a shape have a key; zero if they do not say it.
+    macro ^in_slots (,of ,which) (let: (($shape (load shapes (addr ,of &SHAPE) u64))
+            ($lookup (idx (addr (tc) &LOOKUPS) (mul (and (^hash $shape) &LOOKUP_MASK) &LOOKUP_WORDS) 8)))
         (if (all (eq (load machine $lookup (&field Lookup, shape)) $shape) (eq (load machine $lookup (&field Lookup, key)) $key))
-            (idx (load headers (addr ,of &SLOTS) ptr) (load machine $lookup (&field Lookup, offset)) 1)
+            (,which ,of $lookup (load machine $lookup (&field Lookup, place)))
             (const 0 ptr)))
-    // Elements that are in no array, where a site has found some: `,there` is a macro of the address.
-    macro ^elsewhere (,of ,there ,way) (cachedv $seen ElementCase (eq (case kind) &ELSEWHERE)
+    macro ^own_slot (,of ,lookup ,place) (let: (($place ,place))
+        (if (ult $place &FOREIGN) (idx (load headers (addr ,of &SLOTS) ptr) $place 1) (const 0 ptr)))
+    macro ^found_slot (,of ,lookup ,place) (let: (($place ,place))
+        (if (ult $place &FOREIGN) (idx (load headers (addr ,of &SLOTS) ptr) $place 1)
+            (if (eq (load machine ,lookup (&field Lookup, turn)) (load machine (addr (tc) &TURN) u64)) $place (const 0 ptr))))
+    // What is in no array, or in tables of many shapes, where a site has found some. Of the macros, `,there` takes the address, and `,otherwise`
+    // what is done about a name that is not found in slots, with a label for what it does not do.
+    macro ^elsewhere (,of ,which ,there ,otherwise ,absent ,unnamed ,way) (cachedv $seen ElementCase (eq (case kind) &ELSEWHERE)
         (letv: (($part (load headers (addr ,of &HASH) ptr))
-                ($found (if (nz $part) (if (zr (load headers (addr $part &FLAGS) u16)) (^in_hash $part) (const 0 ptr)) (^in_slots ,of))))
-            (ifv (nz $found) (,there ,of $found ,way) (branch ,way)))
+                ($hashed (if (nz $part) (if (zr (load headers (addr $part &FLAGS) u16)) (^in_hash $part) (const 0 ptr)) $part)))
+            (ifv (ne $hashed $part)
+                (ifv (nz $hashed) (,there ,of $hashed ,way) (branch ,way))
+                (ifv (any (notf (is string $key)) (nz (and (load headers (addr ,of &FLAGS) u16) &MAP_FLAG)))
+                    ,absent
+                    (letv: (($found (^in_slots ,of ,which)))
+                        (ifv (nz $found) (,there ,of $found ,way) (,otherwise ,of ,unnamed))))))
         (branch ,way))
-    macro ^get_there (,of ,at ,way) (^found (load fields ,at u64) (branch ,way))
+    // Where nobody has a field, the place is that of a nil.
+    macro ^get_there (,of ,at ,way) (letv: (($got (load fields ,at u64)))
+        (ifv (any (ne $got &NIL) (zr (load headers (addr ,of &METATABLE) u64)) (eq ,at (load machine (addr (tc) &NOTHING) ptr)))
+            (set $dst $got)
+            (branch ,way)))
     // What begins like a metamethod is looked at by somebody when it changes.
     macro ^may_be_metamethod () (all (is string $key) (eq (load headers (addr (unbox string $key) &BYTES) u16) &UNDERSCORES))
     // A metatable says what happens to what is nil.
@@ -313,22 +355,49 @@ template! {
     macro ^set_there (,of ,at ,way) (ifv (any (^may_be_metamethod) (^is_for_metatable ,of ,at))
         (branch ,way)
         (dov (store fields ,at $value u64) (^wrote ,of $value)))
+    macro ^not_there (,of ,way) (branch ,way)
+    // Gives a table a field that it does not have, if it has the memory for it.
+    macro ^add_there (,of ,way) (letv: (($shape (load shapes (addr ,of &SHAPE) u64))
+            ($addition (idx (addr (tc) &ADDITIONS) (mul (and (^hash $shape) &ADDITION_MASK) &ADDITION_WORDS) 8))
+            ($offset (load machine $addition (&field Addition, offset))))
+        (ifv (all (eq (load machine $addition (&field Addition, shape)) $shape) (eq (load machine $addition (&field Addition, key)) $key)
+                (eq (load machine $addition (&field Addition, turn)) (load machine (addr (tc) &TURN) u64)) (^may_get_field ,of $offset))
+            (dov
+                (store fields (idx (load headers (addr ,of &SLOTS) ptr) $offset 1) $value u64)
+                (^wrote ,of $value)
+                (store shapes (addr ,of &SHAPE) (load machine $addition (&field Addition, next)) u64))
+            (branch ,way)))
+    // A metatable has a function for an element that is not there: a number is none of the names that tables of a shape have.
+    macro ^known (,fits ,arguments ,done ,way) (cachedv $by OperatorCase (all (^has_method $object) ,fits)
+        (,done (invoke observes (case code) ,arguments u64))
+        ,way)
+    macro ^gives (,call) (set $dst ,call)
+    // A key that may be set is neither nil nor a number that is none.
+    macro ^is_ordered () (eq (bitcast $key f64) (bitcast $key f64))
     Op::GetIndex! => unsafe (letv: (($object $object) ($key $key)) (dov
         (asv (($of table $object)) (dov
             (asv (($number number $key))
                 (letv: (($at (ftos_least $number i64)))
                     (ifv (likely (all (eq (stof $at f64) $number) (ult $at (^end $of))))
-                        (^found (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64) (branch (label slowly)))
+                        (^found (load elements (idx (load headers (addr $of &ARRAY) ptr) $at 8) u64) (branch (label absent)))
                         (branch (label elsewhere))))
                 (cold (branch (label elsewhere))))
             (branch (label done))
             (mark elsewhere)
-            (^elsewhere $of ^get_there (label slowly)))
+            (^elsewhere $of ^found_slot ^get_there ^not_there (branch (label absent)) (label method_known) (label slowly))
+            (branch (label done))
+            (mark absent)
+            (cachedv $seen ElementCase (eq (case kind) &ELSEWHERE)
+                (^nil_unless_metatable $of (branch (label method_known)))
+                (branch (label slowly)))
+            (branch (label done))
+            (mark method_known)
+            (^known (any (eq (case operand) &ALONE) (is number $key)) (arglist (^known_method) $object $key) ^gives (branch (label slowly))))
             (branch (label slowly)))
         (branch (label done))
         (mark slowly)
         (slowv (^unless_method (call throws observes get_element (arglist (carg (tc) ptr)
-            (carg (frames) ptr) (carg $object u64) (carg $key u64) (carg $seen ptr)) u64) (branch (label method))))
+            (carg (frames) ptr) (carg $object u64) (carg $key u64) (carg $seen ptr) (carg $by ptr)) u64) (branch (label method))))
         (branch (label done))
         (mark method)
         (^get_method)
@@ -368,15 +437,18 @@ template! {
                 (cachedv $seen ElementCase (eq (case kind) &BESIDE_METATABLE)
                     (dov
                         (asv (($number number $key)) (^set_beside_metatable $of $number (branch (label done))) (discard $key))
-                        (branch (label slowly)))
+                        (ifv (zr (load headers (addr $of &HASH) u64)) (branch (label method_known)) (branch (label slowly))))
                     (branch (label elsewhere))))
             (mark elsewhere)
-            (^elsewhere $of ^set_there (label slowly)))
+            (^elsewhere $of ^own_slot ^set_there ^add_there (branch (label method_known)) (label method_known) (label slowly))
+            (branch (label done))
+            (mark method_known)
+            (^known (any (all (eq (case operand) &ALONE) (is string $key)) (^is_ordered)) (arglist (^known_method) $object $key $value) discard (branch (label slowly))))
             (branch (label slowly)))
         (branch (label done))
         (mark slowly)
         (slowv (^unless_setter (call throws observes set_element (arglist (carg (tc) ptr)
-            (carg (frames) ptr) (carg $object u64) (carg $key u64) (carg $value u64) (carg $seen ptr)) u64) (branch (label method))))
+            (carg (frames) ptr) (carg $object u64) (carg $key u64) (carg $value u64) (carg $seen ptr) (carg $by ptr)) u64) (branch (label method))))
         (branch (label done))
         (mark method)
         (^set_method)

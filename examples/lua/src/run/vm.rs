@@ -9,11 +9,10 @@ use crate::object::thread::Thread;
 use crate::object::value::{ABSENT, FUNCTION, NIL, THREAD, Type, USERDATA, Value};
 use crate::run::bytecode::Op;
 use crate::run::clocks::Clocks;
-use crate::run::elements::Lookups;
 use crate::run::error::{Ending, Thrown};
-use crate::run::inherited::InheritedFields;
 use crate::run::levels::Activation;
 use crate::run::library_state::LibraryState;
+use crate::run::lookups::Lookups;
 use crate::run::profile::Profile;
 use crate::run::results::Results;
 use crate::run::roots::Roots;
@@ -79,11 +78,9 @@ pub struct Vm {
     pub(crate) operands: [Value; 2],
     /// The function of Rust that runs; null if there is none.
     pub(crate) running: *const Activation,
-    /// In which slots computed names were found last.
+    /// Where computed names were found last, and fields by sites that know too many shapes.
     pub(crate) lookups: Lookups,
-    /// What sites have looked up that have too many cases.
-    pub(crate) inherited: InheritedFields,
-    /// How often a site was full that had something to learn.
+    /// How often the site of an operator was full that had something to learn.
     pub(crate) n_crowded: u32,
     /// The functions by which loops run, [`Value::ABSENT`] if nobody has asked for them: `next`, what `pairs` gives, and what `ipairs` gives.
     pub(crate) next: Value,
@@ -249,7 +246,6 @@ impl Vm {
             next: Value::ABSENT,
             each_pair: Value::ABSENT,
             lookups: Lookups::new(),
-            inherited: InheritedFields::default(),
             n_crowded: 0,
             each_index: Value::ABSENT,
             package: None,

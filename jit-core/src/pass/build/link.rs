@@ -195,7 +195,7 @@ pub(super) struct LocalBlock {
 impl<O: Operands> Linker<'_, O> {
     /// Links a template at the cursor.
     pub(super) fn link(&mut self, template: &Template) {
-        self.add_blocks(template);
+        self.count_edges(template);
         for (number, step) in template.steps.iter().enumerate() {
             let is_linked = match *step {
                 Step::Block { block, .. } => !self.is_left_out(block),
@@ -222,8 +222,8 @@ impl<O: Operands> Linker<'_, O> {
         }
     }
 
-    /// Adds the template's blocks to the graph, and counts the edges into each, to know when all of them are linked.
-    fn add_blocks(&mut self, template: &Template) {
+    /// Counts the edges into each of the template's blocks, to know when all of them are linked.
+    fn count_edges(&mut self, template: &Template) {
         let LinkScratch { values, blocks, args, .. } = &mut *self.scratch;
         values.clear();
         blocks.clear();
@@ -242,15 +242,21 @@ impl<O: Operands> Linker<'_, O> {
                 _ => {}
             }
         }
-        for block in &mut blocks[1..] {
-            block.block = self.cursor.graph.add_block();
+    }
+
+    /// The block in the graph, which is made when somebody asks for it first: of most blocks nobody does.
+    fn block(&mut self, number: BlockRef) -> Block {
+        let local = &mut self.scratch.blocks[number as usize];
+        if !local.block.is_some() {
+            local.block = self.cursor.graph.add_block();
         }
+        local.block
     }
 
     /// Whether a block that starts now has no edges because all of them would come from steps that were left out.
     fn is_left_out(&self, block: BlockRef) -> bool {
         let local = &self.scratch.blocks[block as usize];
-        local.awaited == 0 && self.cursor.graph.block(local.block).preds.is_empty()
+        local.awaited == 0 && !local.block.is_some()
     }
 
     /// Leaves out a step behind a slow path that was left out, or for a case that a site does not have.
@@ -430,8 +436,9 @@ impl<O: Operands> Linker<'_, O> {
 
     /// Starts a block of the template.
     fn start(&mut self, block: BlockRef, params: &[Type], cold: bool) {
+        debug_assert!(!self.cursor.is_reached(), "the block before {block} is closed");
+        self.block(block);
         let Linker { cursor, operands, scratch, .. } = self;
-        debug_assert!(!cursor.is_reached(), "the block before {block} is closed");
         let local = &mut scratch.blocks[block as usize];
         local.first_param = scratch.values.len() as u32;
         local.params = params.len() as u32;
@@ -455,26 +462,24 @@ impl<O: Operands> Linker<'_, O> {
     }
 
     fn jump(&mut self, block: BlockRef, args: &[Ref]) {
-        let LinkScratch { blocks, values, args: all, .. } = &mut *self.scratch;
+        let LinkScratch { values, args: all, .. } = &mut *self.scratch;
         all.extend(args.iter().map(|&arg| (block, values[arg as usize])));
-        self.cursor.jump(blocks[block as usize].block);
+        let to = self.block(block);
+        self.cursor.jump(to);
         self.edge(block);
         self.linked(block);
     }
 
     fn branch(&mut self, flag: Ref, then: BlockRef, otherwise: BlockRef, likelihood: Likelihood) {
-        let [to_then, to_otherwise] =
-            [then, otherwise].map(|block| self.scratch.blocks[block as usize].block);
         if let Some(holds) = self.operands.decides(&self.cursor, self.value(flag)) {
-            let (to, taken, left) = match holds {
-                true => (to_then, then, otherwise),
-                false => (to_otherwise, otherwise, then),
-            };
+            let (taken, left) = if holds { (then, otherwise) } else { (otherwise, then) };
+            let to = self.block(taken);
             self.cursor.jump(to);
             self.edge(taken);
             self.linked(taken);
             return self.linked(left);
         }
+        let [to_then, to_otherwise] = [then, otherwise].map(|block| self.block(block));
         self.cursor.branch(self.value(flag), to_then, to_otherwise);
         let cold = match likelihood {
             Likelihood::Likely => Some(to_otherwise),

@@ -24,7 +24,7 @@ local function trace(f, n)
   return sum
 end
 
-local n = 30
+local n = 22
 local rows = {}
 for i = 1, n do
   rows[i] = {}
