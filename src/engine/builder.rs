@@ -321,6 +321,8 @@ impl Builder {
     /// Sets after how many calls and loop iterations a function tiers up: first from the interpreter to baseline code, and
     /// then from baseline code to the optimizer's.
     ///
+    /// Without this it is 60, and then 6000 or more: as many as take about as long as the optimizer is expected to take for the function.
+    ///
     /// ```
     #[doc = include_str!("doubling.txt")]
     /// let engine: Engine<Op> = Engine::<Op>::builder().thresholds(5, 1000).build();
@@ -334,7 +336,7 @@ impl Builder {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn thresholds(mut self, baseline: u32, optimizer: u32) -> Self {
-        self.tiers.thresholds = [baseline, optimizer];
+        (self.tiers.thresholds, self.tiers.by_work) = ([baseline, optimizer], false);
         self
     }
 

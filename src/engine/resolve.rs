@@ -190,8 +190,10 @@ impl<B: Bytecode> Engine<B> {
     /// Returns the address at which calls with `count` arguments enter a function; `None` if it is to be interpreted. Makes
     /// code for them, or better code, if the function is hot enough.
     fn entry_for(&self, function: &Function<B>, count: u32) -> Option<*const u8> {
-        let is_used_up = function.tier.budget.is_used_up() || function.is_hot_by_loops();
-        let is_hot = function.code.has_baseline() && is_used_up && self.tiers.highest == Tier::Optimizer;
+        let may_be_optimized = function.code.has_baseline() && self.tiers.highest == Tier::Optimizer;
+        let is_used_up = (function.tier.budget.is_used_up() || function.is_hot_by_loops())
+            && (!may_be_optimized || self.is_worth_optimizing(function, 0));
+        let is_hot = may_be_optimized && is_used_up;
         if is_hot {
             self.collect();
         }

@@ -75,7 +75,8 @@ impl<B: Bytecode> Engine<B> {
     #[inline(never)]
     pub(super) fn tier_up(&self, function: &Function<B>, at: u32) {
         if self.next_tier(function, at) == Some(Tier::Optimizer)
-            && (self.await_call(function, at)
+            && (!self.is_worth_optimizing(function, at)
+                || self.await_call(function, at)
                 || self.comes_from_background(function)
                 || self.await_loop(function, at)
                 || self.request_entry(function, at))
@@ -91,6 +92,19 @@ impl<B: Bytecode> Engine<B> {
         }
         let is_done = next.is_none() || function.tier.is_disabled();
         function.tier.begin_budget(if is_done { None } else { self.tiers.threshold(Tier::Baseline) });
+    }
+
+    /// Called when a function in baseline code has used up its budget at a bytecode. Returns whether it has run for so long that the optimizer's
+    /// time for it is likely to be regained; otherwise the function gets another budget.
+    pub(super) fn is_worth_optimizing(&self, function: &Function<B>, at: u32) -> bool {
+        let (body, threshold) = (function.body(), self.tiers.threshold(Tier::Baseline));
+        let run = threshold.map_or(0, i32::unsigned_abs) as u64 * body.bytecodes_at_once(at) as u64;
+        let is_worth =
+            function.is_optimized() || function.tier.has_worked(run, self.tiers.worth(body.template_steps()));
+        if !is_worth {
+            function.tier.begin_budget(threshold);
+        }
+        is_worth
     }
 
     /// Called when the budget was used up in a loop. Returns whether a call is awaited before the optimizer compiles that loop: for

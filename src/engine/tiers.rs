@@ -27,11 +27,13 @@ pub(super) struct Tiers {
     pub(super) highest: Tier,
     /// After how many calls and loop iterations functions tier up, from the interpreter and from baseline code.
     pub(super) thresholds: [u32; 2],
+    /// Whether a function must also have run for as long as the optimizer is expected to take for it.
+    pub(super) by_work: bool,
 }
 
 impl Default for Tiers {
     fn default() -> Tiers {
-        Tiers { lowest: Tier::Interpreter, highest: Tier::Optimizer, thresholds: [60, 6000] }
+        Tiers { lowest: Tier::Interpreter, highest: Tier::Optimizer, thresholds: [60, 6000], by_work: true }
     }
 }
 
@@ -48,4 +50,13 @@ impl Tiers {
             .and_then(|threshold| i32::try_from(*threshold).ok())
             .filter(|threshold| *threshold < i32::MAX)
     }
+
+    /// How many bytecodes of a function must have run in baseline code before it is optimized, if its templates have so many steps.
+    pub(super) fn worth(&self, steps: usize) -> u64 {
+        if self.by_work { RUNS_PER_STEP * steps as u64 } else { 0 }
+    }
 }
+
+/// So many bytecodes run for each step of a template before the optimizer pays. In the time that it takes for a step a few hundred run, but
+/// what has run for long is likely to run for longer.
+const RUNS_PER_STEP: u64 = 64;

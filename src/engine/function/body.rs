@@ -153,6 +153,23 @@ impl<B: Bytecode> Body<B> {
         &self.code.ops
     }
 
+    /// How many steps the templates of its bytecodes have, which says how long the optimizer takes for it.
+    pub(crate) fn template_steps(&self) -> usize {
+        let templates = B::templates();
+        self.code.ops.iter().map(|op| templates[op.opcode()].steps.len()).sum()
+    }
+
+    /// About how many bytecodes run each time that the budget is counted at one: an iteration of the loop that begins there, or a call. A
+    /// function that is called again and again may count in a small loop most of the time, so that is a part of the function at least.
+    pub(crate) fn bytecodes_at_once(&self, at: u32) -> usize {
+        /// One count is taken for so much of the function.
+        const LEAST: usize = 16;
+        let all = self.code.ops.len();
+        let iteration =
+            self.shape.loops.iter().find(|span| span.head == at).map(|span| span.last + 1 - span.head);
+        iteration.map_or(all.div_ceil(2), |bytecodes| (bytecodes as usize).max(all.div_ceil(LEAST)))
+    }
+
     /// The bytecode that runs. Whatever runs may write there.
     #[inline(always)]
     pub(crate) fn running(&self) -> *const [B] {

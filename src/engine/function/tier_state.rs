@@ -146,6 +146,8 @@ pub(crate) struct TierState {
     awaited_loop: Cell<AwaitedLoop>,
     /// What was left of the budget, if baseline code is to be made again.
     kept: Cell<Option<[i32; 2]>>,
+    /// About how many bytecodes have run in baseline code, as far as budgets were used up.
+    worked: Cell<u64>,
 }
 
 impl TierState {
@@ -158,7 +160,14 @@ impl TierState {
             awaits_call: Cell::default(),
             awaited_loop: Cell::default(),
             kept: Cell::default(),
+            worked: Cell::default(),
         }
+    }
+
+    /// Counts bytecodes that have run. Returns whether they are as many as this now.
+    pub(crate) fn has_worked(&self, bytecodes: u64, enough: u64) -> bool {
+        self.worked.set(self.worked.get().saturating_add(bytecodes));
+        self.worked.get() >= enough
     }
 
     /// Whether the function's loops have made it hot, and the next call is a reason to compile it.
@@ -268,6 +277,7 @@ impl TierState {
     /// Called when all code was discarded.
     pub(crate) fn reset(&self, tiers: &Tiers) {
         self.tiering.set(Tiering::Idle);
+        self.worked.set(0);
         self.begin_budget(tiers.threshold(Tier::Interpreter));
     }
 }

@@ -5,8 +5,7 @@
 //!
 //! A call has one result in a VM register; those behind it, and their number, are in the context. Who wants one does not look.
 
-use super::cases::{CallCase, FieldCase, OperatorCase};
-use super::elements::ElementCase;
+use super::cases::{CallCase, ElementCase, FieldCase, OperatorCase};
 use super::vm::Vm;
 use crate::object::value::{NIL, TABLE};
 use azulejo::prelude::*;

@@ -1,6 +1,6 @@
 //! What sites learn: of fields, of what is called, and of operators that are metamethods.
 //!
-//! In: what slow paths have found out. Out: cases, which templates compare with what is there. What is learned of elements is in `elements`.
+//! In: what slow paths have found out. Out: cases, which templates compare with what is there.
 
 use azulejo::prelude::*;
 
@@ -69,6 +69,29 @@ pub(crate) const FIRST: u32 = 0;
 pub(crate) const SECOND: u32 = 1;
 /// The first is, and has no names.
 pub(crate) const ALONE: u32 = 2;
+
+/// What a bytecode has met beside elements in arrays of tables without metatables.
+#[derive(Fields, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct ElementCase {
+    /// One of [`ELSEWHERE`] to [`CROWDED`].
+    pub kind: u32,
+    /// How often a site was full that had something to learn.
+    pub times: u32,
+}
+
+impl ElementCase {
+    pub(crate) fn new(kind: u32) -> ElementCase {
+        ElementCase { kind, times: 0 }
+    }
+}
+
+/// Elements that are in no array, and fields of more shapes than a site knows.
+pub(crate) const ELSEWHERE: u32 = 1;
+/// It has set an element of a table with a metatable.
+pub(crate) const BESIDE_METATABLE: u32 = 2;
+/// It sees more shapes than it may know.
+pub(crate) const CROWDED: u32 = 3;
 
 /// What is known of tables of a shape.
 pub(crate) trait OfShape: Copy + PartialEq {

@@ -8,7 +8,7 @@ use crate::object::heap::Gc;
 use crate::object::shape::Meta;
 use crate::object::table::Table;
 use crate::object::value::{ABSENT, NIL, Value};
-use crate::run::cases::{FieldCase, NEVER, NOWHERE, OperatorCase};
+use crate::run::cases::{BESIDE_METATABLE, ELSEWHERE, ElementCase, FieldCase, NEVER, NOWHERE, OperatorCase};
 use crate::run::error::Result;
 use crate::run::fields::{
     element_by_function, get_index, get_missing, inherited, learn, set_case, set_index, set_named,
@@ -16,31 +16,7 @@ use crate::run::fields::{
 #[cfg(doc)]
 use crate::run::lookups::Lookups;
 use crate::run::vm::Vm;
-use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
-
-/// What a bytecode has met beside elements in arrays of tables without metatables.
-#[derive(Fields, Clone, Copy, Debug, PartialEq)]
-#[repr(C)]
-pub(crate) struct ElementCase {
-    /// One of [`ELSEWHERE`] to [`CROWDED`].
-    pub kind: u32,
-    /// How often a site was full that had something to learn.
-    pub times: u32,
-}
-
-impl ElementCase {
-    pub(crate) fn new(kind: u32) -> ElementCase {
-        ElementCase { kind, times: 0 }
-    }
-}
-
-/// Elements that are in no array, and fields of more shapes than a site knows.
-pub(crate) const ELSEWHERE: u32 = 1;
-/// It has set an element of a table with a metatable.
-pub(crate) const BESIDE_METATABLE: u32 = 2;
-/// It sees more shapes than it may know.
-pub(crate) const CROWDED: u32 = 3;
 
 /// Notes where an element is that has been looked up, so that it is found without a call the next time.
 fn note(vm: &mut Vm, table: Gc<Table>, key: Value, cases: Cases<'_, ElementCase>) {

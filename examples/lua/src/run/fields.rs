@@ -7,10 +7,9 @@ use crate::object::table::{KeyError, Table};
 use crate::object::value::{ABSENT, NIL, Type, Value};
 use crate::run::calls::closure_in_slot;
 use crate::run::cases::{
-    ADDED, ADDED_OR_META, ALONE, BY_FUNCTION, FIRST, FieldCase, INHERITED, NEVER, NOT_INHERITED, NOWHERE,
-    OWN, OWN_OR_META, OfShape, OperatorCase,
+    ADDED, ADDED_OR_META, ALONE, BY_FUNCTION, CROWDED, ELSEWHERE, ElementCase, FIRST, FieldCase, INHERITED,
+    NEVER, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META, OfShape, OperatorCase,
 };
-use crate::run::elements::{CROWDED, ELSEWHERE, ElementCase};
 use crate::run::error::{Attempt, Result};
 #[cfg(doc)]
 use crate::run::lookups::Lookups;

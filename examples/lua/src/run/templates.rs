@@ -4,10 +4,9 @@
 
 use super::bytecode::Op;
 use super::cases::{
-    ADDED, ADDED_OR_META, ALONE, BY_FUNCTION, FIRST, FieldCase, INHERITED, NOWHERE, OWN, OWN_OR_META,
-    OperatorCase, SECOND,
+    ADDED, ADDED_OR_META, ALONE, BESIDE_METATABLE, BY_FUNCTION, ELSEWHERE, ElementCase, FIRST, FieldCase,
+    INHERITED, NOWHERE, OWN, OWN_OR_META, OperatorCase, SECOND,
 };
-use super::elements::{BESIDE_METATABLE, ELSEWHERE, ElementCase};
 use super::layout::*;
 use super::lookups::{
     ADDITION_MASK, ADDITION_WORDS, Addition, FOREIGN, HASH_SHIFT, LOOKUP_MASK, LOOKUP_WORDS, Lookup,
