@@ -35,7 +35,7 @@ pub(crate) enum Op {
     GetMethod { dst: Out<u64>, object: In<u64>, key: Imm<u64>, cache: Site<FieldCase, 4>, seen: Site<ElementCase, 1> },
     SetField { object: In<u64>, key: Imm<u64>, value: In<u64>, cache: Site<FieldCase, 4>, seen: Site<ElementCase, 1> },
     GetIndex { dst: Out<u64>, object: In<u64>, key: In<u64>, seen: Site<ElementCase, 1>, by: Site<OperatorCase, 1> },
-    SetIndex { object: In<u64>, key: In<u64>, value: In<u64>, seen: Site<ElementCase, 1>, by: Site<OperatorCase, 1> },
+    SetIndex { object: In<u64>, key: In<u64>, value: In<u64>, seen: Site<ElementCase, 2>, by: Site<OperatorCase, 1> },
     NewTable { dst: Out<u64>, slots: Imm<u32>, elements: Imm<u32> },
     /// A table of a [`Layout`](crate::object::layout::Layout), with its shape, and how many elements and slots it has. Its values are put there
     /// at once. The collector works in front of this, and not again before they are there: so it need not be told of them.

@@ -18,6 +18,13 @@ use crate::run::lookups::Lookups;
 use crate::run::vm::Vm;
 use azulejo::{Cases, Frames};
 
+/// Notes a kind of elements, unless the site knows it.
+fn note_kind(cases: Cases<'_, ElementCase>, kind: u32) {
+    if cases.iter().all(|known| known.kind != kind) {
+        cases.add(ElementCase::new(kind));
+    }
+}
+
 /// Notes where an element is that has been looked up, so that it is found without a call the next time.
 fn note(vm: &mut Vm, table: Gc<Table>, key: Value, cases: Cases<'_, ElementCase>) {
     if table.hash.get().is_none() {
@@ -26,7 +33,7 @@ fn note(vm: &mut Vm, table: Gc<Table>, key: Value, cases: Cases<'_, ElementCase>
         let Some(slot) = shape.slot(name) else { return };
         vm.lookups.note_slot(shape, key, slot);
     }
-    cases.add(ElementCase::new(ELSEWHERE));
+    note_kind(cases, ELSEWHERE);
 }
 
 /// Notes where tables have a name whose value is nil, if they have it nowhere or inherit it; returns what they inherit.
@@ -64,7 +71,7 @@ pub(crate) fn get_element(
             note(vm, table, Value(key), cases);
             return Ok(value.0);
         }
-        cases.add(ElementCase::new(ELSEWHERE));
+        note_kind(cases, ELSEWHERE);
         vm.heap.know_metatable(table);
         if let Some(value) = note_absent(vm, table, Value(key)) {
             return Ok(value.0);
@@ -101,7 +108,7 @@ pub(crate) fn set_element(
         return Ok(NIL);
     }
     if has_metatable && may_be_in_array {
-        cases.add(ElementCase::new(BESIDE_METATABLE));
+        note_kind(cases, BESIDE_METATABLE);
     }
     if let (Some(table), Some(name)) = (table, Value(key).as_string())
         && let Err(error) = vm.heap.make_map_of_many(table, name)
@@ -119,7 +126,7 @@ pub(crate) fn set_element(
     };
     let (set, before) = set_named(vm, frames, (table, name), value)?;
     if set == ABSENT {
-        cases.add(ElementCase::new(ELSEWHERE));
+        note_kind(cases, ELSEWHERE);
         if let Some(case) = element_by_function(vm, table, vm.names.new_index, 3) {
             learn(by, case);
         }
@@ -131,7 +138,7 @@ pub(crate) fn set_element(
     {
         let turn = vm.heap.turn;
         vm.lookups.note(&case, Value(key), turn);
-        cases.add(ElementCase::new(ELSEWHERE));
+        note_kind(cases, ELSEWHERE);
     }
     Ok(set)
 }

@@ -435,11 +435,15 @@ template! {
                 (branch (label done)))
                 (cachedv $seen ElementCase (eq (case kind) &BESIDE_METATABLE)
                     (dov
-                        (asv (($number number $key)) (^set_beside_metatable $of $number (branch (label done))) (discard $key))
+                        (asv (($number number $key)) (^set_beside_metatable $of $number (branch (label done))) (branch (label elsewhere)))
                         (ifv (zr (load headers (addr $of &HASH) u64)) (branch (label method_known)) (branch (label slowly))))
                     (branch (label elsewhere))))
             (mark elsewhere)
-            (^elsewhere $of ^own_slot ^set_there ^add_there (branch (label method_known)) (label method_known) (label slowly))
+            // A number may be in the array, at which nobody has looked if there is a metatable.
+            (^elsewhere $of ^own_slot ^set_there ^add_there
+                (ifv (is number $key) (branch (label slowly)) (branch (label method_known)))
+                (label method_known)
+                (label slowly))
             (branch (label done))
             (mark method_known)
             (^known (any (all (eq (case operand) &ALONE) (is string $key)) (^is_ordered)) (arglist (^known_method) $object $key $value) discard (branch (label slowly))))
