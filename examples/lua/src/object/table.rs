@@ -303,6 +303,10 @@ impl Heap {
     /// Assigns to the place of a key.
     #[inline(always)]
     fn put(&mut self, table: Gc<Table>, (key, place): (Value, &Cell<Value>), value: Value) {
+        if place.get().is_nil() {
+            // The collector does not look at a key whose value is nil.
+            self.wrote(table, key);
+        }
         place.set(value);
         if let Some(name) = key.as_string() {
             table.forget_absent();

@@ -353,7 +353,8 @@ template! {
     macro ^is_for_metatable (,of ,at) (all (nz (load headers (addr ,of &METATABLE) u64)) (eq (load fields ,at u64) &NIL))
     macro ^set_there (,of ,at ,way) (ifv (any (^may_be_metamethod) (^is_for_metatable ,of ,at))
         (branch ,way)
-        (dov (store fields ,at $value u64) (^wrote ,of $value)))
+        // The collector does not look at a key whose value is nil.
+        (dov (when (eq (load fields ,at u64) &NIL) (^wrote ,of $key)) (store fields ,at $value u64) (^wrote ,of $value)))
     macro ^not_there (,of ,way) (branch ,way)
     // Gives a table a field that it does not have, if it has the memory for it.
     macro ^add_there (,of ,way) (letv: (($shape (load shapes (addr ,of &SHAPE) u64))
