@@ -414,7 +414,6 @@ impl Heap {
         self.collector.waiting = self.clear_weak();
         self.collector.white ^= 1;
         self.shapes.begin_sweep();
-        self.turn += 1;
         self.collector.phase = Phase::Clear;
     }
 

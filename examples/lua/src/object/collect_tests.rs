@@ -169,6 +169,42 @@ fn what_is_stored_between_steps_stays() {
 }
 
 #[test]
+fn a_key_that_has_a_value_again_stays() {
+    const COUNT: u32 = 3000;
+    for steps in (0..600).step_by(20) {
+        let (mut heap, kept) = (Heap::new(), Kept::default());
+        heap.set_eagerness(Eagerness::Steps);
+        // What was made last is looked at first.
+        let (home, table) = (kept.table(&mut heap), kept.table(&mut heap));
+        for at in 1..=COUNT {
+            let key = numbered(&mut heap, at);
+            set(&mut heap, home, at.into(), key);
+            heap.set(table, key, Value::TRUE).expect("the key may be one");
+        }
+        for at in 1..=COUNT.into() {
+            heap.set(table, home.get_integer(at), Value::NIL).expect("the key may be one");
+        }
+        for _ in 0..steps {
+            heap.step(&kept);
+        }
+        for at in 1..=COUNT.into() {
+            heap.set(table, home.get_integer(at), Value::TRUE).expect("the key may be one");
+            set(&mut heap, home, at, Value::FALSE);
+        }
+        collect_in_steps(&mut heap, &kept, 1, |_| ());
+        // What was freed is other objects' memory.
+        for _ in 0..2 * COUNT {
+            let table = numbered(&mut heap, 0);
+            assert_eq!(number_of(table), Some(0.0));
+        }
+        let next = |key: &Value| table.next(*key).expect("it is a key").map(|(key, _)| key);
+        let keys = std::iter::successors(next(&Value::NIL), next);
+        let numbers: Vec<u32> = keys.filter_map(|key| number_of(key).map(|number| number as u32)).collect();
+        assert_eq!(numbers, (1..=COUNT).collect::<Vec<u32>>(), "after {steps} steps");
+    }
+}
+
+#[test]
 fn elements_may_move_while_their_table_is_looked_at() {
     const COUNT: i64 = 20_000;
     let (mut heap, kept) = (Heap::new(), Kept::default());

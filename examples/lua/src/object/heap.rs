@@ -24,8 +24,6 @@ pub struct Heap {
     pub(crate) shapes: Shapes,
     /// Grows when a table changes its keys from which others inherit.
     pub(crate) epoch: u64,
-    /// Grows with the epoch, and before objects are freed: what was found in one turn is true, and its names are there, until the next.
-    pub(crate) turn: u64,
     pub(super) blocks: Blocks,
     pub(crate) collector: Collector,
     /// The definitions of functions, by number.
@@ -49,7 +47,6 @@ impl Heap {
             strings: Strings::new(),
             shapes: Shapes::new(),
             epoch: 0,
-            turn: 0,
             blocks: Blocks::new(),
             collector: Collector::default(),
             definitions: Vec::new(),
@@ -127,7 +124,6 @@ impl Heap {
     pub(crate) fn keys_change(&mut self, table: Gc<Table>) {
         if table.header().has(Table::PROTOTYPE) {
             self.epoch += 1;
-            self.turn += 1;
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! In: what slow paths have found out. Out: cases, which templates compare with what is there.
 
+use azulejo::Cases;
 use azulejo::prelude::*;
 
 /// What a bytecode knows of a field.
@@ -83,6 +84,13 @@ pub(crate) struct ElementCase {
 impl ElementCase {
     pub(crate) fn new(kind: u32) -> ElementCase {
         ElementCase { kind, times: 0 }
+    }
+}
+
+/// Notes a kind of elements, unless the site knows it.
+pub(super) fn note_kind(cases: Cases<'_, ElementCase>, kind: u32) {
+    if cases.iter().all(|known| known.kind != kind) {
+        cases.add(ElementCase::new(kind));
     }
 }
 

@@ -6,24 +6,19 @@
 
 use crate::object::heap::Gc;
 use crate::object::shape::Meta;
+use crate::object::string::Str;
 use crate::object::table::Table;
 use crate::object::value::{ABSENT, NIL, Value};
-use crate::run::cases::{BESIDE_METATABLE, ELSEWHERE, ElementCase, FieldCase, NEVER, NOWHERE, OperatorCase};
-use crate::run::error::Result;
-use crate::run::fields::{
-    element_by_function, get_index, get_missing, inherited, learn, set_case, set_index, set_named,
+use crate::run::cases::{
+    ALONE, BESIDE_METATABLE, ELSEWHERE, ElementCase, FIRST, FieldCase, NEVER, NOWHERE, OperatorCase,
+    note_kind,
 };
+use crate::run::error::Result;
+use crate::run::fields::{get_index, get_missing, inherited, set_case, set_index, set_named};
 #[cfg(doc)]
 use crate::run::lookups::Lookups;
 use crate::run::vm::Vm;
 use azulejo::{Cases, Frames};
-
-/// Notes a kind of elements, unless the site knows it.
-fn note_kind(cases: Cases<'_, ElementCase>, kind: u32) {
-    if cases.iter().all(|known| known.kind != kind) {
-        cases.add(ElementCase::new(kind));
-    }
-}
 
 /// Notes where an element is that has been looked up, so that it is found without a call the next time.
 fn note(vm: &mut Vm, table: Gc<Table>, key: Value, cases: Cases<'_, ElementCase>) {
@@ -51,9 +46,18 @@ fn note_absent(vm: &mut Vm, table: Gc<Table>, key: Value) -> Option<Value> {
         }
         _ => inherited(vm, table, key)?,
     };
-    let turn = vm.heap.turn;
-    vm.lookups.note(&case, key, turn);
+    let epoch = vm.heap.epoch;
+    vm.lookups.note(&case, key, epoch);
     Some(value)
+}
+
+/// Notes that a table's metatable has a closure under a name for elements that are not there. A number is not among the names of a shape.
+fn learn_by_function(vm: &mut Vm, table: Gc<Table>, method: (Gc<Str>, u32), by: Cases<'_, OperatorCase>) {
+    let shape = table.shape.get();
+    let operand = if shape.count() == 0 && !shape.is_dictionary() { ALONE } else { FIRST };
+    if let Some(case) = vm.method_case(table, method, operand) {
+        vm.learn_method(case, by);
+    }
 }
 
 /// Gives the element, or `ABSENT` if there is a metamethod to call.
@@ -79,9 +83,7 @@ pub(crate) fn get_element(
         if table.metatable().is_none() {
             return Ok(NIL);
         }
-        if let Some(case) = element_by_function(vm, table, vm.names.index, 2) {
-            learn(by, case);
-        }
+        learn_by_function(vm, table, (vm.names.index, 2), by);
         return get_missing(vm, &frames, object, key);
     }
     get_index(vm, frames, object, key)
@@ -117,27 +119,23 @@ pub(crate) fn set_element(
     }
     let (Some(table), Some(name)) = (table, Value(key).as_string()) else {
         let set = set_index(vm, frames, object, key, value)?;
-        if let Some(table) = table.filter(|_| set == ABSENT)
-            && let Some(case) = element_by_function(vm, table, vm.names.new_index, 3)
-        {
-            learn(by, case);
+        if let Some(table) = table.filter(|_| set == ABSENT) {
+            learn_by_function(vm, table, (vm.names.new_index, 3), by);
         }
         return Ok(set);
     };
     let (set, before) = set_named(vm, frames, (table, name), value)?;
     if set == ABSENT {
         note_kind(cases, ELSEWHERE);
-        if let Some(case) = element_by_function(vm, table, vm.names.new_index, 3) {
-            learn(by, case);
-        }
+        learn_by_function(vm, table, (vm.names.new_index, 3), by);
         return Ok(set);
     }
     let after = table.shape.get();
     if let Some(before) = before.filter(|before| *before != after)
         && let Some(case) = set_case(vm, (table, name), before, after)
     {
-        let turn = vm.heap.turn;
-        vm.lookups.note(&case, Value(key), turn);
+        let epoch = vm.heap.epoch;
+        vm.lookups.note(&case, Value(key), epoch);
         note_kind(cases, ELSEWHERE);
     }
     Ok(set)

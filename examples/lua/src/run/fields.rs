@@ -5,10 +5,9 @@ use crate::object::shape::{Meta, ShapeRef};
 use crate::object::string::Str;
 use crate::object::table::{KeyError, Table};
 use crate::object::value::{ABSENT, NIL, Type, Value};
-use crate::run::calls::closure_in_slot;
 use crate::run::cases::{
-    ADDED, ADDED_OR_META, ALONE, BY_FUNCTION, CROWDED, ELSEWHERE, ElementCase, FIRST, FieldCase, INHERITED,
-    NEVER, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META, OfShape, OperatorCase,
+    ADDED, ADDED_OR_META, BY_FUNCTION, CROWDED, ELSEWHERE, ElementCase, FIRST, FieldCase, INHERITED, NEVER,
+    NOT_INHERITED, NOWHERE, OWN, OWN_OR_META, OfShape, OperatorCase, note_kind,
 };
 use crate::run::error::{Attempt, Result};
 #[cfg(doc)]
@@ -17,8 +16,7 @@ use crate::run::vm::Vm;
 use azulejo::{Cases, Frames};
 
 /// Adds a case in place of what is known of the shape, if that is something else. A case that is known and has not helped is not added
-/// again: the slow path would seem to have run only to learn, and the optimizer would leave it out.
-/// Returns whether the site had room for it.
+/// again: the slow path would seem to have run only to learn, and the optimizer would leave it out. Returns whether the site had room for it.
 pub(super) fn learn<C: OfShape>(cases: Cases<'_, C>, case: C) -> bool {
     if cases.iter().any(|known| known == case) {
         return true;
@@ -70,8 +68,8 @@ impl FieldSite<'_> {
             self.seen.retain(|_| false);
             self.seen.add(ElementCase { kind, times });
         }
-        let turn = vm.heap.turn;
-        vm.lookups.note(&case, key, turn);
+        let epoch = vm.heap.epoch;
+        vm.lookups.note(&case, key, epoch);
     }
 }
 
@@ -104,7 +102,7 @@ pub(crate) fn get_field(
     } else if table.shape.get().is_dictionary() {
         let value = table.get(key);
         if !value.is_nil() {
-            seen.add(ElementCase::new(ELSEWHERE));
+            note_kind(seen, ELSEWHERE);
             return Ok(value.0);
         }
     }
@@ -176,32 +174,11 @@ fn by_function(
     arguments: u32,
 ) -> Option<FieldCase> {
     let shape = table.shape.get();
-    let Meta::Known(meta) = shape.meta() else { return None };
     if shape.is_dictionary() || shape.slot(key.as_string()?).is_some() {
         return None;
     }
-    let (offset, closure) = closure_in_slot(meta, name)?;
-    let code = vm.code_for(closure, arguments)?;
-    meta.header().set(Table::PROTOTYPE);
-    Some(FieldCase { shape: shape.word(), offset, kind: BY_FUNCTION, other: code, epoch: vm.heap.epoch })
-}
-
-/// The same of elements: a number is not among the names of a shape.
-pub(super) fn element_by_function(
-    vm: &mut Vm,
-    table: Gc<Table>,
-    name: Gc<Str>,
-    arguments: u32,
-) -> Option<OperatorCase> {
-    vm.heap.know_metatable(table);
-    let shape = table.shape.get();
-    let Meta::Known(meta) = shape.meta() else { return None };
-    let (offset, closure) = closure_in_slot(meta, name)?;
-    let code = vm.code_for(closure, arguments)?;
-    meta.header().set(Table::PROTOTYPE);
-    let operand = if shape.count() == 0 && !shape.is_dictionary() { ALONE } else { FIRST };
-    let (shape, other, epoch) = (shape.word(), meta.address(), vm.heap.epoch);
-    Some(OperatorCase { shape, other, epoch, offset, operand, code })
+    let OperatorCase { shape, epoch, offset, code, .. } = vm.method_case(table, (name, arguments), FIRST)?;
+    Some(FieldCase { shape, offset, kind: BY_FUNCTION, other: code, epoch })
 }
 
 /// The operand of a bytecode that is indexed; an object further on has no name.

@@ -31,7 +31,6 @@ pub(super) const ENTRY_VALUE: usize = offset_of!(Entry, value);
 pub(super) const LOOKUPS: usize = offset_of!(Vm, lookups.all);
 pub(super) const ADDITIONS: usize = offset_of!(Vm, lookups.additions);
 pub(super) const NOTHING: usize = offset_of!(Vm, lookups.nothing);
-pub(super) const TURN: usize = offset_of!(Vm, heap.turn);
 /// Where a string has its bytes.
 pub(super) const BYTES: usize = size_of::<Str>();
 /// One less: the first has number 1.

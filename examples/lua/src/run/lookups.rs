@@ -5,7 +5,8 @@
 //!
 //! **Invariant:** tables of a lookup's shape have its key in its slot. Both words are of that shape and that key alone, however long ago
 //! that was: the words of shapes are never used again, and a shape keeps its keys. What says where a key is that the shape has not is about one
-//! [turn](Heap::turn) of the heap: until the next one the table that has it stays, with its slots, and no name is freed.
+//! [epoch](Heap::epoch): until the next one the table that has it stays, with its slots, and so does the key. A key that nobody has
+//! may be freed, and another one be where it was; that one is a key of none of these tables either, unless they get it, which begins an epoch.
 
 use super::cases::{ADDED, ADDED_OR_META, FieldCase, INHERITED, NOT_INHERITED, NOWHERE, OWN, OWN_OR_META};
 use crate::object::hash::FACTOR;
@@ -45,8 +46,8 @@ pub(crate) struct Lookup {
     pub key: u64,
     /// The offset of the key's slot; or the address of a value, if the table itself has none.
     pub place: u64,
-    /// The turn of the heap in which the address is true.
-    pub turn: u64,
+    /// The heap's epoch in which the address is true.
+    pub epoch: u64,
 }
 
 /// What tables of a shape become that get a key.
@@ -59,8 +60,8 @@ pub(crate) struct Addition {
     /// The shape that such tables have then, and the offset of the key's slot.
     pub next: u64,
     pub offset: u64,
-    /// The turn of the heap in which this is true.
-    pub turn: u64,
+    /// The heap's epoch in which this is true.
+    pub epoch: u64,
 }
 
 /// What was found last, by shape and key. Each has one place, which is the next one's that has the same number.
@@ -79,8 +80,8 @@ impl Lookups {
         Lookups { all: [Lookup::default(); COUNT], additions: [Addition::default(); COUNT / 4], nothing }
     }
 
-    fn put(&mut self, shape: u64, key: Value, place: u64, turn: u64) {
-        self.all[(hash(shape, key.0) & LOOKUP_MASK) as usize] = Lookup { shape, key: key.0, place, turn };
+    fn put(&mut self, shape: u64, key: Value, place: u64, epoch: u64) {
+        self.all[(hash(shape, key.0) & LOOKUP_MASK) as usize] = Lookup { shape, key: key.0, place, epoch };
     }
 
     /// Notes which slot of tables of a shape a name has.
@@ -88,8 +89,8 @@ impl Lookups {
         self.put(shape.word(), key, 8 * u64::from(slot), 0);
     }
 
-    /// Notes what a site has found in this turn of the heap: whether tables have the field or inherit it, or what they become with it.
-    pub(crate) fn note(&mut self, case: &FieldCase, key: Value, turn: u64) {
+    /// Notes what a site has found in an epoch: whether tables have the field or inherit it, or what they become with it.
+    pub(crate) fn note(&mut self, case: &FieldCase, key: Value, epoch: u64) {
         let place = match case.kind {
             OWN | OWN_OR_META => u64::from(case.offset),
             NOWHERE | NOT_INHERITED => self.nothing,
@@ -100,13 +101,13 @@ impl Lookups {
             }
             ADDED | ADDED_OR_META => {
                 let FieldCase { shape, other: next, offset, .. } = *case;
-                let addition = Addition { shape, key: key.0, next, offset: offset.into(), turn };
+                let addition = Addition { shape, key: key.0, next, offset: offset.into(), epoch };
                 self.additions[(hash(shape, key.0) & ADDITION_MASK) as usize] = addition;
                 return;
             }
             _ => return,
         };
-        self.put(case.shape, key, place, turn);
+        self.put(case.shape, key, place, epoch);
     }
 }
 

@@ -6,7 +6,7 @@ use super::slow::values;
 use crate::number;
 use crate::object::heap::{Gc, ObjectKind};
 use crate::object::shape::Meta;
-use crate::object::string::MAX_LEN;
+use crate::object::string::{MAX_LEN, Str};
 use crate::object::table::Table;
 use crate::object::value::{ABSENT, FALSE, Type, Value};
 use crate::run::cases::{FIRST, OperatorCase, SECOND};
@@ -76,27 +76,41 @@ impl Vm {
 impl Vm {
     /// Notes what a table's metatable has for an operator, if that is a closure.
     fn learn_operator(&mut self, which: u32, (of, operand): (Value, u32), cases: Cases<'_, OperatorCase>) {
-        let Some(table) = of.as_table() else { return };
+        let name = self.names.operators[which as usize];
+        if let Some(case) = of.as_table().and_then(|table| self.method_case(table, (name, 2), operand)) {
+            self.learn_method(case, cases);
+        }
+    }
+
+    /// What a site may know of tables of this one's shape, whose metatable has a closure under a name, which gets so many arguments.
+    pub(super) fn method_case(
+        &mut self,
+        table: Gc<Table>,
+        (name, arguments): (Gc<Str>, u32),
+        operand: u32,
+    ) -> Option<OperatorCase> {
         self.heap.know_metatable(table);
-        let (shape, name) = (table.shape.get(), self.names.operators[which as usize]);
-        let Meta::Known(meta) = shape.meta() else { return };
-        let Some((offset, closure)) = closure_in_slot(meta, name) else { return };
-        let Some(code) = self.code_for(closure, 2) else { return };
+        let shape = table.shape.get();
+        let Meta::Known(meta) = shape.meta() else { return None };
+        let (offset, closure) = closure_in_slot(meta, name)?;
+        let code = self.code_for(closure, arguments)?;
         meta.header().set(Table::PROTOTYPE);
         let (shape, other, epoch) = (shape.word(), meta.address(), self.heap.epoch);
-        let case = OperatorCase { shape, other, epoch, offset, operand, code };
+        Some(OperatorCase { shape, other, epoch, offset, operand, code })
+    }
+
+    /// Adds such a case. A site that is full may know shapes that tables had when the program started: it forgets one now and then.
+    pub(super) fn learn_method(&mut self, case: OperatorCase, cases: Cases<'_, OperatorCase>) {
+        /// So many times sites that are full learn nothing: what sees too many shapes is not to change all the time.
+        const PATIENCE: u32 = 16;
         if !learn(cases, case) {
             self.n_crowded = self.n_crowded.wrapping_add(1);
-            if self.n_crowded.is_multiple_of(CROWDED) {
-                cases.replace((self.n_crowded / CROWDED) as usize % cases.len(), case);
+            if self.n_crowded.is_multiple_of(PATIENCE) {
+                cases.replace((self.n_crowded / PATIENCE) as usize % cases.len(), case);
             }
         }
     }
 }
-
-/// So many times sites that are full learn nothing, until one forgets a case. It may be full of shapes that tables had when the program
-/// started; but what sees too many shapes is not to change all the time.
-const CROWDED: u32 = 16;
 
 pub(crate) fn arith(
     vm: &mut Vm,
