@@ -64,21 +64,50 @@ macro_rules! start {
             "mov [rbp + {cell}], rsi\n",
             "mov [rbp + {context}], rdi\n",
             "lea rbx, [rsp + {room}]\n",
-            "mov r12, rdi",
+            "mov r12, rdi\n",
         )
     };
 }
 
-/// Clears the slots behind the `rax` arguments, perhaps one more, and enters the first bytecode's code. Then the targets of
-/// `start!`; the first one leads to another stub.
+/// Enters the first bytecode's code.
 macro_rules! enter {
+    () => {
+        concat!(
+            "mov r13, [r14 + {code}]\n",
+            "mov r15, [r14 + {mask}]\n",
+            "and r15, rbx\n",
+            "add r15, [r14 + {kept}]\n",
+            "jmp [r14 + {start}]\n",
+        )
+    };
+}
+
+/// The targets of `start!`; the first one leads to another stub.
+macro_rules! give_up {
+    () => {
+        concat!(
+            "2:\n",
+            ".cfi_remember_state\n",
+            drop_frame!(),
+            "\njmp {refused}\n",
+            "3:\n",
+            ".cfi_restore_state\n",
+            drop_frame!(),
+            "\njmp {refuse}",
+        )
+    };
+}
+
+/// Sets slots that get no argument to what they have to be, from the `rax` arguments on and perhaps one more, and enters the first bytecode's
+/// code.
+macro_rules! clear_and_enter {
     () => {
         concat!(
             "4:\n",
             "cmp rax, [r14 + {may_miss}]\n",
             "jb 8f\n",
             "9:\n",
-            "mov rcx, [r14 + {slots}]\n",
+            "mov rcx, [r14 + {cleared}]\n",
             "xorps xmm0, xmm0\n",
             "cmp rax, rcx\n",
             "jae 6f\n",
@@ -88,11 +117,7 @@ macro_rules! enter {
             "cmp rax, rcx\n",
             "jb 5b\n",
             "6:\n",
-            "mov r13, [r14 + {code}]\n",
-            "mov r15, [r14 + {mask}]\n",
-            "and r15, rbx\n",
-            "add r15, [r14 + {kept}]\n",
-            "jmp [r14 + {start}]\n",
+            enter!(),
             // Arguments are missing.
             "8:\n",
             "mov rcx, [r14 + {missing}]\n",
@@ -102,14 +127,6 @@ macro_rules! enter {
             "cmp rax, [r14 + {may_miss}]\n",
             "jb 7b\n",
             "jmp 9b\n",
-            "2:\n",
-            ".cfi_remember_state\n",
-            drop_frame!(),
-            "\njmp {refused}\n",
-            "3:\n",
-            ".cfi_restore_state\n",
-            drop_frame!(),
-            "\njmp {refuse}",
         )
     };
 }
@@ -130,10 +147,23 @@ macro_rules! drop_frame {
     };
 }
 
+/// Stores the arguments in registers, or what else they hold.
+macro_rules! store_registers {
+    () => {
+        concat!(
+            "mov [rbx], rdx\n",
+            "mov [rbx + 8], rcx\n",
+            "mov [rbx + 16], r8\n",
+            "mov [rbx + 24], r9\n",
+            "mov [rbx + 32], r10\n",
+        )
+    };
+}
+
 /// A stub that takes calls: `counted` is the register with the number of arguments, and the lines store them in the slots, after
 /// which `rax` is their number. What it refuses goes to another stub.
 macro_rules! takes_calls {
-    ($(#[$doc:meta])* $name:ident, $counted:literal, [$($line:literal),*], $refused:ident $(, registers = $registers:expr)?) => {
+    ($(#[$doc:meta])* $name:ident, $counted:literal, [$($line:expr),*], $refused:ident $(, registers = $registers:expr)?) => {
         $(#[$doc])*
         #[unsafe(naked)]
         unsafe extern "sysv64-unwind" fn $name() {
@@ -147,7 +177,8 @@ macro_rules! takes_calls {
                 concat!("cmp ", $counted, ", [r14 + {taken_arguments}]"),
                 concat!("cmova ", $counted, ", [r14 + {taken_arguments}]"),
                 $($line,)*
-                enter!(),
+                clear_and_enter!(),
+                give_up!(),
                 ".cfi_endproc",
                 record = const CallCell::RECORD,
                 host = const CallCell::HOST,
@@ -156,7 +187,7 @@ macro_rules! takes_calls {
                 taken_arguments = const Record::TAKEN_ARGUMENTS,
                 budget = const Record::BUDGET,
                 frame_bytes = const Record::FRAME_BYTES,
-                slots = const Record::SLOTS,
+                cleared = const Record::CLEARED,
                 missing = const Record::MISSING,
                 may_miss = const Record::MAY_MISS,
                 code = const Record::CODE,
@@ -176,15 +207,46 @@ macro_rules! takes_calls {
     };
 }
 
+/// Takes a call with arguments in registers, of which there are just as many as the function takes, if it needs nothing else. Others go to
+/// [`call_with_any`].
+#[unsafe(naked)]
+unsafe extern "sysv64-unwind" fn call() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "mov r11, [rsi + {record}]",
+        "cmp rax, [r11 + {exact_arguments}]",
+        "jne {any}",
+        start!(),
+        store_registers!(),
+        enter!(),
+        give_up!(),
+        ".cfi_endproc",
+        record = const CallCell::RECORD,
+        host = const CallCell::HOST,
+        lowest = const Host::LOWEST,
+        exact_arguments = const Record::EXACT_ARGUMENTS,
+        budget = const Record::BUDGET,
+        frame_bytes = const Record::FRAME_BYTES,
+        code = const Record::CODE,
+        mask = const Record::MASK,
+        kept = const Record::KEPT,
+        start = const Record::START,
+        cell = const PLACES[0],
+        context = const PLACES[1],
+        saved = const SAVED,
+        words = const WORDS,
+        room = const ROOM,
+        any = sym call_with_any,
+        refuse = sym refuse,
+        refused = sym resolve,
+    )
+}
+
 takes_calls! {
     /// Takes a call with arguments in registers and on the stack.
-    call, "rax",
+    call_with_any, "rax",
     [
-        "mov [rbx], rdx",
-        "mov [rbx + 8], rcx",
-        "mov [rbx + 16], r8",
-        "mov [rbx + 24], r9",
-        "mov [rbx + 32], r10",
+        store_registers!(),
         "mov ecx, {registers}",
         "cmp rax, rcx",
         "jbe 4f",
@@ -228,7 +290,7 @@ macro_rules! number {
     };
 }
 
-/// Leaves a function that was called: `rax` has the status, and `rdx` the result, or the address of the bytecode.
+/// Leaves a function that was called, without a result: `rax` has the status, and `rdx` the address of the bytecode.
 #[unsafe(naked)]
 unsafe extern "sysv64-unwind" fn leave() {
     core::arch::naked_asm!(
@@ -240,16 +302,6 @@ unsafe extern "sysv64-unwind" fn leave() {
         ".cfi_offset r13, -40",
         ".cfi_offset r14, -48",
         ".cfi_offset r15, -56",
-        "test rax, rax",
-        "jne 3f",
-        "mov rax, rdx",
-        "xor edx, edx",
-        "2:",
-        ".cfi_remember_state",
-        drop_frame!(),
-        "ret",
-        ".cfi_restore_state",
-        "3:",
         "mov r12, rax",
         "shr rax, 32",
         "cmp eax, {exited}",
@@ -263,7 +315,11 @@ unsafe extern "sysv64-unwind" fn leave() {
         "mov rax, [rdi + {host}]",
         "call [rax + {note}]",
         "mov edx, r12d",
-        "jmp 2b",
+        "2:",
+        ".cfi_remember_state",
+        drop_frame!(),
+        "ret",
+        ".cfi_restore_state",
         // The host runs it to its end.
         "4:",
         number!(),

@@ -4,13 +4,13 @@
 //! nothing can be compiled, where the builder says so, and where little is left of the stack, there is none, and the interpreter
 //! that rustc compiled takes its place.
 
-use super::function::{Budget, EngineWords, Function};
+use super::function::{Budget, EngineWords, Function, Snapshot};
 use super::native::{Interpreter, Status};
 use super::tiers::Tiers;
 use super::{Builder, Engine, stack};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
-use azulejo_core::ir::interpreted::Record;
+use azulejo_core::ir::interpreted::{Record, RecordParts};
 
 /// After how many calls and jumps back in all it pays to make the code that interprets, where each function soon tiers up. To make it
 /// takes about as long as interpreting these in Rust does. Debug builds have no patience, so that tests run all code.
@@ -119,7 +119,15 @@ impl<B: Bytecode> Engine<B> {
             stop: functions.stop.unwrap_or(0),
             fuel: functions.fuel.unwrap_or(0),
         };
-        let parts = body.record_parts(words, &function.tier.budget);
+        // A bytecode that becomes another one may read other registers then.
+        let cleared = match body.ops().iter().any(|op| B::QUICKENS.get(op.opcode()) == Some(&true)) {
+            true => body.slots() as u32,
+            false => {
+                let source = body.source(0, functions, &Snapshot::NOTHING);
+                self.backend.borrow_mut().needed_slots(&source, &links, function.number())
+            }
+        };
+        let parts = RecordParts { cleared, ..body.record_parts(words, &function.tier.budget) };
         // SAFETY: the interpreter was prepared for the function.
         function.interpreted.set(unsafe { interpreter.record(&parts) });
         function.interpreted.ready(interpreter.table())

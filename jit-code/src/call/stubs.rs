@@ -46,7 +46,7 @@ pub struct InterpretedStubs {
     pub call: *const u8,
     /// Takes calls whose arguments are in memory.
     pub call_from_memory: *const u8,
-    /// Leaves a function that was called so, with the two result registers as opcodes leave them.
+    /// Leaves a function that was called so and has no result, with the two result registers as opcodes leave them.
     pub leave: *const u8,
 }
 

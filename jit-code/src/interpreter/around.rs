@@ -50,7 +50,18 @@ pub(super) fn around<M: Backend>(options: &Options) -> EntryCode<M> {
         let temp = M::REGISTERS.temp;
         cx.load_word(temp, M::MACHINE.unwinding.frame_pointer, PLACES[0]);
         let is_engines = cx.skip_if(Test::IsZero(Type::I64, temp));
+        // A function that was called gives its result back the other way round. What else it may leave with, the stub knows.
+        let [status, value] = M::REGISTERS.results;
+        let has_result = cx.skip_if(Test::IsZero(Type::I64, status));
         cx.jump_at(Target::Address(stubs.leave.addr() as u64));
+        cx.land_skip(has_result);
+        cx.copy_register(status, value);
+        cx.clear_register(value);
+        // Its slots are on the stack, too: what this code saved is where the frame pointer says.
+        let unwinding = &M::MACHINE.unwinding;
+        let below_saved = PLACES[0] + 8 - (ROOM + WORDS) as i64;
+        cx.address(unwinding.stack_pointer, unwinding.frame_pointer, below_saved);
+        leave(&mut cx);
         cx.land_skip(is_engines);
     }
     leave(&mut cx);

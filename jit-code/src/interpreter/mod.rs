@@ -219,12 +219,13 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     ///
     /// The parts must be of such a function.
     pub unsafe fn record(&self, parts: &RecordParts) -> Record {
-        let RecordParts { code, labels, unit, functions, slow_paths, budget, stop, fuel, .. } = *parts;
+        let RecordParts { code, labels, unit, functions, slow_paths, budget, stop, fuel, cleared, .. } = *parts;
         let (size, show) = (size_of::<B>() as u64, parts.show.unwrap_or_default());
         // The five arguments in registers are stored at once, and slots are cleared in pairs.
         let slots = (parts.slots as u64).max(MAX_REGISTER_ARGUMENTS as u64).next_multiple_of(2);
         let taken = parts.taken_arguments as u64;
         let table = self.table();
+        let is_exact = taken <= M::STUBS.register_arguments as u64 && cleared <= parts.taken_arguments;
         let (kept, mask) = match Self::HAS_STACK {
             true => (parts.registers as u64 * 8, u64::MAX),
             false => (table.addr() as u64, 0),
@@ -245,7 +246,8 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
             taken_arguments: taken,
             missing: parts.missing,
             may_miss: if parts.missing == 0 { 0 } else { taken },
-            slots: parts.slots as u64,
+            exact_arguments: if is_exact { taken } else { u64::MAX },
+            cleared: cleared as u64,
             frame_bytes: slots * 8 + ROOM as u64,
             kept,
             mask,

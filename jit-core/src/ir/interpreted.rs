@@ -37,8 +37,11 @@ pub struct Record {
     pub missing: u64,
     /// How many slots at most are set to that value; none if it is zero.
     pub may_miss: u64,
-    /// How many slots a frame has.
-    pub slots: u64,
+    /// The number of arguments for which a call need do no more than store those in registers: none is missing, dropped or on the stack,
+    /// and no slot has to be zero. All ones if there is no such number.
+    pub exact_arguments: u64,
+    /// The slots behind the arguments are set to zero up to here.
+    pub cleared: u64,
     /// How many bytes of the machine's stack such a call takes below the registers that it saves.
     pub frame_bytes: u64,
     /// What the register of the table, or of the operand stack's top, holds when the function starts: this, plus the frame's address
@@ -85,8 +88,10 @@ pub struct RecordParts {
     pub drops_surplus: bool,
     /// See [`Record::missing`].
     pub missing: u64,
-    /// See [`Record::slots`].
+    /// How many slots a frame has.
     pub slots: u32,
+    /// See [`Record::cleared`].
+    pub cleared: u32,
     /// The number of VM registers, which the operand stack follows.
     pub registers: u32,
     /// How the function shows its frame, if it does.
@@ -105,6 +110,17 @@ pub const fn inverse(odd: u64) -> u64 {
 }
 
 impl Record {
+    /// The constant of the operator `record` for the word at this offset. Words with different readings are read one by one, even if they
+    /// are one word: so none is kept in a register for the others.
+    pub const fn word(offset: u64, reading: u8) -> u64 {
+        offset | (reading as u64) << 32
+    }
+
+    /// The offset in such a constant.
+    pub const fn offset_in(word: u64) -> u64 {
+        word & u32::MAX as u64
+    }
+
     /// Offset of the first bytecode's address.
     pub const CODE: u64 = offset_of!(Record, code) as u64;
     /// Offset of the labels' address.
@@ -131,8 +147,10 @@ impl Record {
     pub const MISSING: usize = offset_of!(Record, missing);
     /// Offset of the number of slots that may be set to that.
     pub const MAY_MISS: usize = offset_of!(Record, may_miss);
-    /// Offset of the number of slots.
-    pub const SLOTS: usize = offset_of!(Record, slots);
+    /// Offset of the number of arguments of calls that need no more.
+    pub const EXACT_ARGUMENTS: usize = offset_of!(Record, exact_arguments);
+    /// Offset of the end of the slots that are set to zero.
+    pub const CLEARED: usize = offset_of!(Record, cleared);
     /// Offset of the size of a frame on the machine's stack.
     pub const FRAME_BYTES: usize = offset_of!(Record, frame_bytes);
     /// Offset of what a register holds when the function starts.

@@ -9,6 +9,7 @@ use crate::encode::{Alu, Mem, alu_word, load_known};
 use crate::regs;
 use azulejo_code::emit::leave::*;
 use azulejo_code::emit::leave_with_state;
+use azulejo_core::ir::interpreted::Record;
 use azulejo_core::vocab::Type;
 use azulejo_macros::tile;
 
@@ -69,7 +70,7 @@ tile! {
     // interpreted opcodes: operands in the bytecode, and what is kept in registers of their own
     field: (field $o) -> reg, 4 => |cx, t| load_field(cx, t),
     field_float: (bitcast.i64.f64 (field $o)) -> num, 4 => |cx, t| { let (_, place) = field(t); cx.load(Type::F64, t.out(), place) },
-    record: (record $o) -> reg, 4 => |cx, t| cx.load(Type::I64, t.out(), Mem::at(regs::INTERPRETED[1].number(), t.imm(0))),
+    record: (record $o) -> reg, 4 => |cx, t| cx.load(Type::I64, t.out(), Mem::at(regs::INTERPRETED[1].number(), Record::offset_in(t.imm(0) as u64) as i64)),
     kept_pc: (kept_pc) -> reg, 0, entry, fixed(out = r13) => |cx, t| { let _ = (cx, t); },
     kept_top: (kept_top) -> reg, 0, entry, fixed(out = r15) => |cx, t| { let _ = (cx, t); },
     dispatch: (dispatch reg reg $d) -> void, 1, fixed(0 = r12), fixed(1 = rbx) => |cx, t| dispatch(cx, None, t.imm(0)),

@@ -307,6 +307,7 @@ impl<B: Bytecode> Body<B> {
             drops_surplus: self.code.surplus == Surplus::Dropped,
             missing: self.code.missing,
             slots: self.shape.slots,
+            cleared: self.shape.slots,
             registers: self.registers,
             show: self.show_plan(),
         }

@@ -2,13 +2,14 @@
 //!
 //! In: functions, and the options of the engine's builder. Out: their code. Only this file names the machine.
 
+use super::links::Links;
 use crate::inside::Watch;
 use crate::rules::{self, Matcher};
 use azulejo_code::interpreter::InterpreterChoice;
 use azulejo_code::watch::Dump;
 use azulejo_code::{CodeMemory, Watchers, call, emit, faults};
 use azulejo_core::error::{Error, Unsupported};
-use azulejo_core::pass::Observer;
+use azulejo_core::pass::{Compilation, Observer};
 use azulejo_core::pass::build::{FunctionSource, Linkage};
 use azulejo_core::vocab::Vocabulary;
 use azulejo_x64::{Features, MACHINE, Set, X64};
@@ -123,6 +124,8 @@ pub(crate) struct Backend {
     code_bytes: usize,
     choice: Choice,
     compiler: Option<Compiler>,
+    /// For what interpreted code has to know of functions, which needs no code memory.
+    analysis: Box<Compilation>,
 }
 
 /// Checks whether code can be run at all, by reserving a little code memory.
@@ -173,7 +176,7 @@ pub(crate) fn watched<T: HasSize>(
 
 impl Backend {
     pub(crate) fn new(code_bytes: usize, choice: Choice) -> Backend {
-        Backend { code_bytes, choice, compiler: None }
+        Backend { code_bytes, choice, compiler: None, analysis: Box::default() }
     }
 
     pub(crate) fn compile(
@@ -242,6 +245,13 @@ impl Backend {
     /// Makes an adapter, by which other functions enter the code of a function.
     pub(crate) fn adapter(&mut self, to: &AdapterTarget<'_>) -> Result<Adapter, Error> {
         self.compiler.as_mut().ok_or(Error::NotCompiled)?.adapter(to)
+    }
+
+    /// One more than the last slot that has to be zero, or to hold an argument, when a function that others call starts.
+    pub(crate) fn needed_slots(&mut self, source: &FunctionSource<'_>, links: &Links, number: u32) -> u32 {
+        let call_entry = Some(links.code_cell(number).call_entry(0, std::ptr::null()));
+        let is_needed = self.analysis.needed_at_start(&FunctionSource { call_entry, ..*source });
+        (0..source.slots).rev().find(|slot| is_needed(*slot)).map_or(0, |last| last + 1)
     }
 
     fn compiler(&mut self, vocab: Vocabulary) -> Result<&mut Compiler, Error> {

@@ -4,7 +4,7 @@ use crate::instruction::{Code, Word};
 use crate::regs::*;
 use azulejo_code::emit::leave::*;
 use azulejo_code::emit::leave_with_state;
-use azulejo_core::ir::interpreted::Field;
+use azulejo_core::ir::interpreted::{Field, Record};
 use azulejo_core::vocab::{Class, Op, Sig, Type};
 use azulejo_macros::{tile, tileset};
 
@@ -199,7 +199,7 @@ tile! {
             cx.operate(op, Sig { from: ty, ty: Type::I64 }, t.out(), [t.out(), 0]);
         }
     },
-    record: (record $o) -> reg, 4 => |cx, t| cx.load(Type::I64, t.out(), I1.number(), t.imm(0)),
+    record: (record $o) -> reg, 4 => |cx, t| cx.load(Type::I64, t.out(), I1.number(), Record::offset_in(t.imm(0) as u64) as i64),
     kept_pc: (kept_pc) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), I0.number()),
     kept_top: (kept_top) -> reg, 1 => |cx, t| cx.transfer(Class::Int, t.out(), I2.number()),
     dispatch: (dispatch reg reg $d) -> void, 1, fixed(0 = x5), fixed(1 = x6) => |cx, t| cx.dispatch(None, t.imm(0)),

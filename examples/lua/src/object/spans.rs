@@ -2,7 +2,9 @@
 //!
 //! In: blocks that are wanted, and blocks in which nothing is left. Out: memory for blocks. A span goes back to the system as a whole, when
 //! nobody uses any of its blocks. To ask for each block alone would take a system call for each, and twice as many addresses, since
-//! the system knows nothing of their alignment. The blocks in front are used first, so that spans at the end become free.
+//! the system knows nothing of their alignment. But for the first ones, a span is a large page where the system has these: a program that
+//! goes here and there in many megabytes would wait for the addresses of small pages, and touching them takes 512 faults in place of
+//! one. The blocks in front are used first, so that spans at the end become free.
 //!
 //! **Invariant:** a span's bits say which of its blocks nobody uses, and `count` is how many these are in all spans. No span in front of `first`
 //! has any.
@@ -13,13 +15,17 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 /// The bytes of a block, and its alignment.
 pub(super) const BLOCK: usize = 1 << 16;
 /// How many blocks a span has.
-pub(super) const SPAN: usize = u16::BITS as usize;
+pub(super) const SPAN: usize = u32::BITS as usize;
+
+/// So many spans are of small pages: of these a small program takes only what it touches.
+const SMALL: usize = 2;
 
 /// Some blocks, one behind another.
 struct Span {
     start: *mut u8,
+    layout: Layout,
     /// A bit for each block, which says that nobody uses it.
-    free: u16,
+    free: u32,
 }
 
 /// All spans.
@@ -33,29 +39,40 @@ pub(super) struct Spans {
     least: Least,
 }
 
-fn layout() -> Layout {
-    Layout::from_size_align(SPAN * BLOCK, BLOCK).expect("a span has a size")
+/// Tells the system that a span is better as one large page.
+fn prefer_large_page(span: *mut u8) {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    // SAFETY: the memory is there, and this changes nothing in it. A system without large pages refuses.
+    unsafe {
+        libc::madvise(span.cast(), SPAN * BLOCK, libc::MADV_HUGEPAGE);
+    }
+    let _ = span;
 }
 
 impl Span {
-    fn new() -> Span {
+    fn new(is_large: bool) -> Span {
+        let align = if is_large { SPAN * BLOCK } else { BLOCK };
+        let layout = Layout::from_size_align(SPAN * BLOCK, align).expect("a span has a size");
         // SAFETY: the size is not zero.
-        let start = unsafe { alloc(layout()) };
+        let start = unsafe { alloc(layout) };
         if start.is_null() {
-            handle_alloc_error(layout());
+            handle_alloc_error(layout);
         }
-        Span { start, free: u16::MAX }
+        if is_large {
+            prefer_large_page(start);
+        }
+        Span { start, layout, free: u32::MAX }
     }
 
     fn is_unused(&self) -> bool {
-        self.free == u16::MAX
+        self.free == u32::MAX
     }
 }
 
 impl Drop for Span {
     fn drop(&mut self) {
         // SAFETY: it was allocated so, and whoever drops it uses none of its blocks.
-        unsafe { dealloc(self.start, layout()) };
+        unsafe { dealloc(self.start, self.layout) };
     }
 }
 
@@ -82,7 +99,7 @@ impl Spans {
         if place == self.places.len() {
             self.places.push(None);
         }
-        self.places[place] = Some(Span::new());
+        self.places[place] = Some(Span::new(place >= SMALL));
         self.count += SPAN;
         place
     }

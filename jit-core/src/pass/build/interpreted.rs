@@ -90,7 +90,12 @@ impl FieldOperands<'_> {
 
     /// A word of the function's record.
     fn word(cursor: &mut Cursor<'_>, offset: u64) -> Node {
-        cursor.add(Op::RECORD, WORD, &[], offset)
+        cursor.add(Op::RECORD, WORD, &[], Record::word(offset, 0))
+    }
+
+    /// The same, read for the first time since a call: no register has to be saved for it.
+    fn word_behind_call(cursor: &mut Cursor<'_>, offset: u64) -> Node {
+        cursor.add(Op::RECORD, WORD, &[], Record::word(offset, 1))
     }
 
     fn context_and_frame(cursor: &mut Cursor<'_>) -> [Node; 2] {
@@ -297,6 +302,13 @@ impl Operands for FieldOperands<'_> {
 
     fn newest(&mut self, cursor: &mut Cursor<'_>) -> Node {
         Self::word(cursor, Record::NEWEST)
+    }
+
+    fn shown_behind_call(&mut self, cursor: &mut Cursor<'_>, _: [Node; 2]) -> [Node; 2] {
+        let [newest, distance] =
+            [Record::NEWEST, Record::SHOWN].map(|offset| Self::word_behind_call(cursor, offset));
+        let [_, frame] = Self::context_and_frame(cursor);
+        [newest, cursor.add(Op::ADD, WORD, &[frame, distance], 0)]
     }
 
     fn before_call(&mut self, _: &mut Cursor<'_>, _: Effect) {}

@@ -65,6 +65,10 @@ pub(super) trait Operands {
     fn show(&mut self, cursor: &mut Cursor<'_>) -> Option<ShowNodes>;
     /// The address of the word that leads to the newest of the frames that are shown.
     fn newest(&mut self, cursor: &mut Cursor<'_>) -> Node;
+    /// That address, and the address of what a call has shown, for code behind the call.
+    fn shown_behind_call(&mut self, _: &mut Cursor<'_>, in_front: [Node; 2]) -> [Node; 2] {
+        in_front
+    }
     /// Called before a call with this effect.
     fn before_call(&mut self, cursor: &mut Cursor<'_>, effect: Effect);
     /// Called after a call.

@@ -54,7 +54,8 @@ impl<O: Operands> Linker<'_, O> {
         let Linker { cursor, operands, scratch, .. } = self;
         operands.after_call(cursor, effect);
         if let Some((newest, list)) = scratch.shown.take() {
-            let before = cursor.load(Type::I64, list.outermost);
+            let [newest, outermost] = operands.shown_behind_call(cursor, [newest, list.outermost]);
+            let before = cursor.load(Type::I64, outermost);
             cursor.store(newest, before);
         }
     }

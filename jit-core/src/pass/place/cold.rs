@@ -108,7 +108,9 @@ impl Scratch {
             NONE => NONE,
             late => self.settle(graph, node, late),
         };
-        let folds = folds(graph, node);
+        // What is read again is not worth a register in hot code.
+        let is_light = self.again.is_light(node);
+        let folds = folds(graph, node) && !is_light;
         let costs = !folds || hot == NONE && costs_without_use(graph, node);
         let (mut all, mut n_regions, mut branch, mut in_register) = (hot, 0, 0, costs);
         let mut next = self.cold.last_use[node.at()];
@@ -139,7 +141,7 @@ impl Scratch {
             || !in_register
             || is_as_often()
             || !is_made
-            || n_copies > if folds { self.cold.n_left } else { self.cold.n_left.min(MAX_COPIES) }
+            || n_copies > if folds || is_light { self.cold.n_left } else { self.cold.n_left.min(MAX_COPIES) }
             || n_kept > MAX_KEPT
             || !self.steps.take()
         {
@@ -192,7 +194,7 @@ impl Scratch {
         home
     }
 
-    fn add_copy(&mut self, graph: &mut Graph, node: Node) -> Node {
+    pub(super) fn add_copy(&mut self, graph: &mut Graph, node: Node) -> Node {
         let data = *graph.node(node);
         let start = graph.links.len();
         graph.links.extend_from_within(data.inputs.range());
@@ -204,6 +206,7 @@ impl Scratch {
         self.home.push(NONE);
         self.cold.last_use.push(NONE);
         self.cold.kept_until.push(0);
+        self.again.add_copy(node);
         self.floating.push(copy);
         copy
     }

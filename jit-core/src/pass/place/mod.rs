@@ -10,7 +10,7 @@
 //! kinds of values are not hoisted: flags, which are recomputed at their consumers; addresses and values without operands,
 //! which fold into the instructions that use them and would otherwise occupy a register throughout the loop; and values
 //! that only a cold path uses, which would cost the hot path. If several cold paths use a value, each gets its own copy;
-//! see [`cold`].
+//! see [`cold`]. If several ways use what takes a load from memory that is always at hand, each reads it by itself; see [`again`].
 //!
 //! Blocks that run equally often because there are only cold blocks between them are a *chain*, and a value costs the same
 //! in each of them. It is placed at its own bytecode, after that bytecode's checks. If it were placed as late as possible,
@@ -28,6 +28,7 @@
 //! The order of blocks: reverse postorder, with each loop's blocks contiguous after its head, and cold blocks after all
 //! others. A block is also cold if all its incoming edges (back edges aside) or all its outgoing edges are cold.
 
+mod again;
 mod cold;
 mod list;
 
@@ -52,6 +53,7 @@ pub struct Scratch {
     /// By rank.
     is_cold: Vec<bool>,
     cold: cold::Cold,
+    again: again::Again,
     chains: Chains,
     lines: Lines,
     /// For each node the rank of its early block; for a pinned node that of its own block. Later reused to link the nodes
@@ -119,6 +121,7 @@ pub fn place(scratch: &mut Scratch, graph: &mut Graph, out: &mut Schedule) {
     scratch.find_chains(graph);
     scratch.order_blocks(graph, out);
     scratch.find_early(graph);
+    scratch.find_light(graph);
     match scratch.is_cold.contains(&true) {
         true => scratch.find_homes::<true>(graph, out),
         false => scratch.find_homes::<false>(graph, out),
@@ -264,7 +267,7 @@ impl Scratch {
                         from if COLD && self.is_cold[from as usize] => {
                             self.use_in_cold(graph, link, from, true)
                         }
-                        from => self.use_in::<COLD>(graph, graph.links[link], from),
+                        from => self.use_in::<COLD>(graph, link, from),
                     }
                 }
             }
@@ -275,6 +278,9 @@ impl Scratch {
         }
         for index in (0..self.floating.len()).rev() {
             let node = self.floating[index];
+            if self.again.is_light(node) {
+                self.read_again::<COLD>(graph, node, out);
+            }
             let home = match self.home[node.at()] {
                 _ if COLD && self.cold.is_used(node) => self.divide(graph, node, out),
                 // Only unreachable blocks use it.
@@ -293,8 +299,8 @@ impl Scratch {
         if COLD && self.is_cold[rank as usize] {
             return self.use_inputs_in_cold(graph, node, rank);
         }
-        for &input in graph.inputs(node) {
-            self.use_in::<COLD>(graph, input, rank);
+        for link in graph.node(node).inputs.range() {
+            self.use_in::<COLD>(graph, link, rank);
         }
     }
 
@@ -347,7 +353,9 @@ impl Scratch {
     }
 
     #[inline(always)]
-    fn use_in<const COLD: bool>(&mut self, graph: &Graph, node: Node, rank: u32) {
+    fn use_in<const COLD: bool>(&mut self, graph: &Graph, link: usize, rank: u32) {
+        let node = graph.links[link];
+        self.again.note(node, link, rank);
         if COLD {
             self.cold.use_in_hot(node, rank);
         }
