@@ -314,3 +314,41 @@ fn functions_that_become_hot_in_a_loop_are_called_in_their_code_afterwards() {
         assert_eq!(distance_of_frames(climbs), distance_of_frames(new().only(Tier::Baseline)));
     }
 }
+
+/// A function writes to many registers; then others are called whose frames are in the same place, and read registers before they write them.
+#[test]
+fn registers_that_a_function_reads_before_it_writes_them_are_zero() {
+    let dirty = (0..9).map(|register| Op::Const { dst: r(register), value: Imm(1_000_000) });
+    let dirty: Vec<Op> = dirty.chain([Op::Return { a: r(0) }]).collect();
+    // As many arguments as it takes, or fewer; and the register behind them, or one that is not.
+    let sum = |other| {
+        vec![
+            Op::Add { dst: r(0), a: r(0), b: r(1) },
+            Op::Add { dst: r(0), a: r(0), b: r(other) },
+            Op::Leave { a: r(0) },
+            Op::Add { dst: r(other), a: r(0), b: r(other) },
+            Op::Return { a: r(other) },
+        ]
+    };
+    let calls = vec![
+        Op::Call { dst: r(2), f: Imm(0), a: r(0), b: r(0) },
+        Op::Call { dst: r(3), f: Imm(1), a: r(0), b: r(1) },
+        Op::Call { dst: r(2), f: Imm(0), a: r(0), b: r(0) },
+        Op::CallRun { dst: r(4), f: Imm(2), args: azulejo::Regs { first: 0, count: 1 } },
+        Op::Call { dst: r(2), f: Imm(0), a: r(0), b: r(0) },
+        Op::Call { dst: r(5), f: Imm(2), a: r(0), b: r(1) },
+        Op::Add { dst: r(3), a: r(3), b: r(4) },
+        Op::Add { dst: r(3), a: r(3), b: r(5) },
+        Op::Return { a: r(3) },
+    ];
+    for builder in [Engine::<Op>::builder().only(Tier::Interpreter), Engine::<Op>::builder()] {
+        let engine: Engine<Op> = builder.build();
+        for (code, registers, arguments) in [(dirty.clone(), 9, 2), (sum(2), 3, 2), (sum(7), 8, 4)] {
+            engine.define("f", Code::from(code).with_arguments(arguments), registers).expect("it is right");
+        }
+        let calls = engine.define("calls", calls.clone(), 6).expect("it is right");
+        for _ in 0..200 {
+            assert_eq!(engine.call(calls, &mut Vm::default(), (1i64, 2i64)), Ok(7i64));
+        }
+    }
+}

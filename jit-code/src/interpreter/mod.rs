@@ -219,7 +219,8 @@ impl<B: Bytecode, M: Backend> Interpreter<B, M> {
     ///
     /// The parts must be of such a function.
     pub unsafe fn record(&self, parts: &RecordParts) -> Record {
-        let RecordParts { code, labels, unit, functions, slow_paths, budget, stop, fuel, cleared, .. } = *parts;
+        let RecordParts { code, labels, unit, functions, slow_paths, budget, stop, fuel, cleared, .. } =
+            *parts;
         let (size, show) = (size_of::<B>() as u64, parts.show.unwrap_or_default());
         // The five arguments in registers are stored at once, and slots are cleared in pairs.
         let slots = (parts.slots as u64).max(MAX_REGISTER_ARGUMENTS as u64).next_multiple_of(2);

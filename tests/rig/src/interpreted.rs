@@ -49,6 +49,7 @@ impl<M: Subject> Interpreted<M> {
             drops_surplus: false,
             missing: 0,
             slots: 0,
+            cleared: 0,
             registers: 0,
         };
         // SAFETY: the interpreter was prepared for the program.

@@ -78,11 +78,12 @@ impl Scratch {
         for &node in floating.iter() {
             let inputs = graph.inputs(node);
             let is_there = |input: &Node| {
-                is_light[input.at()] || props(*input).contains(Props::STAYS) || is_const(graph.vocab.info(graph.node(*input).op))
+                is_light[input.at()]
+                    || props(*input).contains(Props::STAYS)
+                    || is_const(graph.vocab.info(graph.node(*input).op))
             };
-            let from_light = || {
-                inputs.iter().all(is_there) && inputs.iter().any(|input| is_light[input.at()])
-            };
+            let from_light =
+                || inputs.iter().all(is_there) && inputs.iter().any(|input| is_light[input.at()]);
             is_light[node.at()] = props(node).contains(Props::REREAD) || from_light();
         }
     }
@@ -115,8 +116,14 @@ impl Scratch {
     }
 
     /// Divides uses among blocks, each of which uses the value or has but one way to the uses.
-    fn divide_ways(&mut self, uses: &mut [(u32, u32)], found: &mut impl FnMut(&mut Scratch, &[(u32, u32)], u32)) {
-        let Some(home) = uses.iter().map(|(rank, _)| *rank).reduce(|a, b| self.flow.meet(a, b)) else { return };
+    fn divide_ways(
+        &mut self,
+        uses: &mut [(u32, u32)],
+        found: &mut impl FnMut(&mut Scratch, &[(u32, u32)], u32),
+    ) {
+        let Some(home) = uses.iter().map(|(rank, _)| *rank).reduce(|a, b| self.flow.meet(a, b)) else {
+            return;
+        };
         if uses.iter().any(|(rank, _)| *rank == home) {
             return found(self, uses, home);
         }
