@@ -88,15 +88,22 @@ impl<B: Bytecode> Engine<B> {
         Ok(R::from_slot(result?))
     }
 
-    /// Whether a call with this number of arguments enters code of a function by its call cell, and need not look for better code.
-    #[inline]
+    /// Whether a call with this number of arguments enters code of a function, or code that interprets it, by its call cell, and need not look
+    /// for better code.
+    #[inline(always)]
     fn has_entry(&self, function: &Function<B>, count: usize) -> bool {
         self.stack.is_in_use()
             && !self.stack.is_elsewhere()
             && count <= MAX_REGISTER_ARGUMENTS
             && !function.tier.budget.is_used_up()
-            && function.code.has_good_entry()
             && function.body().takes(count)
+            && (function.code.has_good_entry() || self.has_interpreted_entry(function))
+    }
+
+    /// Whether calls enter code that interprets the function, from now on at least.
+    #[inline(never)]
+    fn has_interpreted_entry(&self, function: &Function<B>) -> bool {
+        function.calls.enters_interpreter() || self.open_to_interpreter(function).is_some()
     }
 
     #[inline]

@@ -214,7 +214,8 @@ impl<B: Bytecode> Engine<B> {
 
     /// Makes calls from other functions enter machine code that interprets a function without code. `None` if there is none, and if
     /// the engine has to look at each call: it does where functions are compiled before they run, and where they run on fuel.
-    fn open_to_interpreter(&self, function: &Function<B>) -> Option<*const u8> {
+    #[cold]
+    pub(super) fn open_to_interpreter(&self, function: &Function<B>) -> Option<*const u8> {
         let is_interpreted = self.tiers.lowest == Tier::Interpreter || function.tier.is_disabled();
         if !is_interpreted
             || function.code.has_any()

@@ -13,4 +13,8 @@ pub(super) fn links<B: Bytecode>() -> Links {
 
 impl<B: Bytecode> Engine<B> {
     pub(super) fn prepare_for_calls(&self, _: &Function<B>) {}
+
+    pub(super) fn open_to_interpreter(&self, _: &Function<B>) -> Option<*const u8> {
+        None
+    }
 }

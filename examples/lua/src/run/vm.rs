@@ -398,6 +398,7 @@ impl Vm {
             [] => engine.call_back(function, self, (itself,)),
             [a] => engine.call_back(function, self, (itself, a.0)),
             [a, b] => engine.call_back(function, self, (itself, a.0, b.0)),
+            [a, b, c] => engine.call_back(function, self, (itself, a.0, b.0, c.0)),
             _ => {
                 let words: Vec<u64> =
                     std::iter::once(itself).chain(arguments.iter().map(|value| value.0)).collect();
