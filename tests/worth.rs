@@ -1,4 +1,4 @@
-//! What takes the optimizer long must have run for long, unless the program says after how many calls and iterations it is optimized.
+//! What takes long to compile must have run for long, unless the program says after how many calls and iterations it is compiled.
 
 #![cfg(all(target_arch = "x86_64", any(unix, windows)))]
 
@@ -63,4 +63,22 @@ fn a_large_function_that_is_called_again_and_again_is_optimized() {
         assert_eq!(engine.call::<_, i64>(function, &mut (), (3,)), Ok(3));
     }
     assert_eq!(engine.tier(function), Tier::Optimizer);
+}
+
+/// The tier of a function that mixes a few numbers and has looped so often.
+fn tier_after(engine: &Engine<Op>, iterations: i64) -> Tier {
+    let function = engine.define("counting", counting(3), 3).expect("it is right");
+    assert_eq!(engine.call::<_, i64>(function, &mut (), (iterations,)), Ok(iterations));
+    engine.tier(function)
+}
+
+#[test]
+fn a_function_whose_stencils_are_to_be_made_must_have_run_for_longer() {
+    let engine: Engine<Op> = Engine::<Op>::builder().build();
+    assert_eq!(tier_after(&engine, 100), Tier::Interpreter);
+    assert_eq!(tier_after(&engine, 3000), Tier::Baseline);
+    // Now there are stencils.
+    assert_eq!(tier_after(&engine, 100), Tier::Baseline);
+    let engine: Engine<Op> = Engine::<Op>::builder().thresholds(60, 6000).build();
+    assert_eq!(tier_after(&engine, 100), Tier::Baseline);
 }

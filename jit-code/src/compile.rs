@@ -203,6 +203,11 @@ impl<M: Backend> Compiler<M> {
         self
     }
 
+    /// Whether stencils of an opcode of the bytecode that was compiled last have been made.
+    pub fn has_stencils_of(&self, opcode: usize) -> bool {
+        self.baseline.knows(opcode)
+    }
+
     /// How many stencils it has made.
     pub fn stencils_made(&self) -> u64 {
         self.baseline.made()

@@ -321,7 +321,8 @@ impl Builder {
     /// Sets after how many calls and loop iterations a function tiers up: first from the interpreter to baseline code, and
     /// then from baseline code to the optimizer's.
     ///
-    /// Without this it is 60, and then 6000 or more: as many as take about as long as the optimizer is expected to take for the function.
+    /// Without this it is 60, and then 6000; or more, if these do not take about as long as the compiler is expected to take for the function: for baseline
+    /// code that is the time for stencils that were not needed before.
     ///
     /// ```
     #[doc = include_str!("doubling.txt")]

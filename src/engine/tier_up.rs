@@ -14,6 +14,9 @@ const MAX_ENTRIES: usize = 32;
 /// How much sooner a function tiers up from baseline code that it entered after an exit from the optimizer's.
 pub(super) const HASTE: i32 = 16;
 
+/// How many times its first budget an interpreted function gets at most. Meanwhile others may have stencils made that it needs.
+const LONGER: i32 = 16;
+
 impl<B: Bytecode> Engine<B> {
     /// Called before compiled code takes over after an exit. If the function is known to be hot, but only baseline code can
     /// resume here, its budget is shortened, so that it soon tiers up.
@@ -74,6 +77,9 @@ impl<B: Bytecode> Engine<B> {
     #[cold]
     #[inline(never)]
     pub(super) fn tier_up(&self, function: &Function<B>, at: u32) {
+        if self.next_tier(function, at) == Some(Tier::Baseline) && !self.is_worth_stencils(function, at) {
+            return;
+        }
         if self.next_tier(function, at) == Some(Tier::Optimizer)
             && (!self.is_worth_optimizing(function, at)
                 || self.await_call(function, at)
@@ -92,6 +98,31 @@ impl<B: Bytecode> Engine<B> {
         }
         let is_done = next.is_none() || function.tier.is_disabled();
         function.tier.begin_budget(if is_done { None } else { self.tiers.threshold(Tier::Baseline) });
+    }
+
+    /// Called when a function that is interpreted has used up its budget at a bytecode. Returns whether it has run for so long that it is
+    /// likely to regain the time for the stencils that are not there yet; otherwise the function gets another budget.
+    fn is_worth_stencils(&self, function: &Function<B>, at: u32) -> bool {
+        if function.tier.awaits_run() {
+            return true;
+        }
+        let (body, threshold) = (function.body(), self.tiers.threshold(Tier::Interpreter));
+        let Some(budget) = threshold.filter(|_| self.tiers.by_work) else { return true };
+        let at_once = body.bytecodes_at_once(at) as u64;
+        let bytecodes = |budget: i32| budget.unsigned_abs() as u64 * at_once;
+        // What a budget stands for is counted when it begins, but for the first one.
+        let worked = function.tier.worked().max(bytecodes(budget));
+        let enough = self.tiers.worth_of_stencils(self.backend.borrow().steps_without_stencils(body.ops()));
+        let is_worth = worked >= enough;
+        if is_worth {
+            function.tier.set_worked(0);
+        } else {
+            let most = budget.saturating_mul(LONGER).max(1);
+            let next = ((enough - worked) / at_once.max(1)).clamp(1, most as u64) as i32;
+            function.tier.set_worked(worked + bytecodes(next));
+            function.tier.begin_budget(Some(next));
+        }
+        is_worth
     }
 
     /// Called when a function in baseline code has used up its budget at a bytecode. Returns whether it has run for so long that the optimizer's

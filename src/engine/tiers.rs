@@ -27,7 +27,7 @@ pub(super) struct Tiers {
     pub(super) highest: Tier,
     /// After how many calls and loop iterations functions tier up, from the interpreter and from baseline code.
     pub(super) thresholds: [u32; 2],
-    /// Whether a function must also have run for as long as the optimizer is expected to take for it.
+    /// Whether a function must also have run for as long as compiling it is expected to take.
     pub(super) by_work: bool,
 }
 
@@ -51,6 +51,12 @@ impl Tiers {
             .filter(|threshold| *threshold < i32::MAX)
     }
 
+    /// How many bytecodes of a function must have been interpreted before it gets baseline code, if stencils have to be made for that from
+    /// templates with so many steps.
+    pub(super) fn worth_of_stencils(&self, steps: usize) -> u64 {
+        if self.by_work { RUNS_PER_STENCIL_STEP * steps as u64 } else { 0 }
+    }
+
     /// How many bytecodes of a function must have run in baseline code before it is optimized, if its templates have so many steps.
     pub(super) fn worth(&self, steps: usize) -> u64 {
         if self.by_work { RUNS_PER_STEP * steps as u64 } else { 0 }
@@ -60,3 +66,6 @@ impl Tiers {
 /// So many bytecodes run for each step of a template before the optimizer pays. In the time that it takes for a step a few hundred run, but
 /// what has run for long is likely to run for longer.
 const RUNS_PER_STEP: u64 = 64;
+
+/// Likewise, interpreted bytecodes for each step of a template of which a stencil is made. Others are likely to need the stencil, too.
+const RUNS_PER_STENCIL_STEP: u64 = 8;

@@ -180,6 +180,11 @@ impl<M: Backend> Baseline<M> {
         self.is_alone = true;
     }
 
+    /// Whether stencils of an opcode of the bytecode that was compiled last have been made.
+    pub fn knows(&self, opcode: usize) -> bool {
+        self.shelf.as_ref().is_some_and(|shelf| shelf.stock().opcodes.knows(opcode))
+    }
+
     /// How many stencils it has made.
     pub fn made(&self) -> u64 {
         self.made

@@ -146,7 +146,7 @@ pub(crate) struct TierState {
     awaited_loop: Cell<AwaitedLoop>,
     /// What was left of the budget, if baseline code is to be made again.
     kept: Cell<Option<[i32; 2]>>,
-    /// About how many bytecodes have run in baseline code, as far as budgets were used up.
+    /// About how many bytecodes have run in this tier, as far as budgets were used up.
     worked: Cell<u64>,
 }
 
@@ -168,6 +168,16 @@ impl TierState {
     pub(crate) fn has_worked(&self, bytecodes: u64, enough: u64) -> bool {
         self.worked.set(self.worked.get().saturating_add(bytecodes));
         self.worked.get() >= enough
+    }
+
+    /// About how many bytecodes have run in this tier.
+    pub(crate) fn worked(&self) -> u64 {
+        self.worked.get()
+    }
+
+    /// Sets that number.
+    pub(crate) fn set_worked(&self, bytecodes: u64) {
+        self.worked.set(bytecodes);
     }
 
     /// Whether the function's loops have made it hot, and the next call is a reason to compile it.

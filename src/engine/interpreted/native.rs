@@ -164,6 +164,10 @@ impl Backend {
         None
     }
 
+    pub(crate) fn steps_without_stencils<B>(&self, _: &[B]) -> usize {
+        0
+    }
+
     pub(crate) fn needed_slots(&mut self, source: &FunctionSource<'_>, _: &Links, _: u32) -> u32 {
         source.slots
     }

@@ -197,6 +197,16 @@ impl Backend {
         watched(compiler, watch, |compiler, observer| compiler.baseline(function, functions, observer))
     }
 
+    /// How many steps the templates of those of a function's opcodes have of which no stencil is there yet.
+    pub(crate) fn steps_without_stencils<B: Bytecode>(&self, ops: &[B]) -> usize {
+        let templates = B::templates();
+        let mut seen = vec![false; templates.len()];
+        let is_new = |opcode: &usize| !std::mem::replace(&mut seen[*opcode], true);
+        let knows = |opcode| self.compiler.as_ref().is_some_and(|compiler| compiler.has_stencils_of(opcode));
+        let opcodes = ops.iter().map(|op| op.opcode()).filter(is_new).filter(|opcode| !knows(*opcode));
+        opcodes.map(|opcode| templates[opcode].steps.len()).sum()
+    }
+
     /// Compiles a function for calls from other functions of bytecode, which go through the call cell.
     pub(crate) fn call_entry(
         &mut self,
