@@ -26,7 +26,7 @@ pub(super) struct Again {
     uses: Vec<HotUse>,
     /// For each node the index in `uses` of its last use in hot blocks.
     last_use: Vec<u32>,
-    /// The uses of the value that is divided.
+    /// The uses of the value that is divided: the rank of the block, and the index of the operand.
     list: Vec<(u32, u32)>,
 }
 
@@ -98,19 +98,19 @@ impl Scratch {
             list.push((rank, link));
             next = before;
         }
-        let mut is_first = true;
+        self.home[node.at()] = NONE;
         self.divide_ways(&mut list, &mut |this, uses, home| {
-            let copy = if is_first { node } else { this.add_copy(graph, node) };
-            this.home[copy.at()] = home;
-            if !core::mem::replace(&mut is_first, false) {
-                out.copies.push((copy, node));
-                for (_, link) in uses {
-                    graph.links[*link as usize] = copy;
-                }
-                let home = this.settle(graph, copy, home);
-                this.home[copy.at()] = home;
-                this.use_inputs::<COLD>(graph, copy, home);
+            // The first way gets the value itself.
+            if this.home[node.at()] == NONE {
+                this.home[node.at()] = home;
+                return;
             }
+            let copy = this.add_copy(graph, node);
+            out.copies.push((copy, node));
+            uses.iter().for_each(|(_, link)| graph.links[*link as usize] = copy);
+            let home = this.settle(graph, copy, home);
+            this.home[copy.at()] = home;
+            this.use_inputs::<COLD>(graph, copy, home);
         });
         self.again.list = list;
     }
