@@ -173,15 +173,16 @@ impl FieldOperands<'_> {
         let [back, on, left] = [(); 3].map(|()| cursor.graph.add_block());
         cursor.branch(is_back, back, on);
         cursor.block = back;
+        // The jump has been made, whatever it stops for: where the function is interpreted on, nobody counts it again.
+        if self.request.has_fuel {
+            self.count(cursor, Record::FUEL, Type::I64, left);
+        }
         self.count(cursor, Record::BUDGET, Type::I32, left);
         if self.request.may_stop {
             let word = Self::word(cursor, Record::STOP);
             let stop = cursor.load(Type::I64, word);
             let is_to_stop = cursor.add(Op::NZ, FLAG, &[stop], 0);
             Self::unless(cursor, is_to_stop, left);
-        }
-        if self.request.has_fuel {
-            self.count(cursor, Record::FUEL, Type::I64, left);
         }
         cursor.jump(on);
         cursor.graph.blocks[left.at()].heat = Heat::Cold;
