@@ -160,41 +160,30 @@ macro_rules! store_registers {
     };
 }
 
-/// A stub that takes calls: `counted` is the register with the number of arguments, and the lines store them in the slots, after
-/// which `rax` is their number. What it refuses goes to another stub.
-macro_rules! takes_calls {
-    ($(#[$doc:meta])* $name:ident, $counted:literal, [$($line:expr),*], $refused:ident $(, registers = $registers:expr)?) => {
+/// A stub that takes calls. `r11` is the function's record where the first lines decide whether it does; the others stand behind `start!`,
+/// and enter the first bytecode's code. What the stub refuses goes to another one. The lines' own operands come last.
+macro_rules! stub {
+    ($(#[$doc:meta])* $name:ident, [$($admits:expr),*], [$($enters:expr),*], $refused:ident, $($operands:tt)*) => {
         $(#[$doc])*
         #[unsafe(naked)]
         unsafe extern "sysv64-unwind" fn $name() {
             core::arch::naked_asm!(
                 ".cfi_startproc",
                 "mov r11, [rsi + {record}]",
-                concat!("cmp ", $counted, ", [r11 + {most_arguments}]"),
-                "ja {refused}",
+                $($admits,)*
                 start!(),
-                // The slots behind those that are taken are cleared.
-                concat!("cmp ", $counted, ", [r14 + {taken_arguments}]"),
-                concat!("cmova ", $counted, ", [r14 + {taken_arguments}]"),
-                $($line,)*
-                clear_and_enter!(),
+                $($enters,)*
                 give_up!(),
                 ".cfi_endproc",
                 record = const CallCell::RECORD,
                 host = const CallCell::HOST,
                 lowest = const Host::LOWEST,
-                most_arguments = const Record::MOST_ARGUMENTS,
-                taken_arguments = const Record::TAKEN_ARGUMENTS,
                 budget = const Record::BUDGET,
                 frame_bytes = const Record::FRAME_BYTES,
-                cleared = const Record::CLEARED,
-                missing = const Record::MISSING,
-                may_miss = const Record::MAY_MISS,
                 code = const Record::CODE,
                 mask = const Record::MASK,
                 kept = const Record::KEPT,
                 start = const Record::START,
-                $(registers = const $registers,)?
                 cell = const PLACES[0],
                 context = const PLACES[1],
                 saved = const SAVED,
@@ -202,47 +191,50 @@ macro_rules! takes_calls {
                 room = const ROOM,
                 refuse = sym refuse,
                 refused = sym $refused,
+                $($operands)*
             )
         }
     };
 }
 
-/// Takes a call with arguments in registers, of which there are just as many as the function takes, if it needs nothing else. Others go to
-/// [`call_with_any`].
-#[unsafe(naked)]
-unsafe extern "sysv64-unwind" fn call() {
-    core::arch::naked_asm!(
-        ".cfi_startproc",
-        "mov r11, [rsi + {record}]",
-        "cmp rax, [r11 + {exact_arguments}]",
-        "jne {any}",
-        start!(),
-        store_registers!(),
-        enter!(),
-        give_up!(),
-        ".cfi_endproc",
-        record = const CallCell::RECORD,
-        host = const CallCell::HOST,
-        lowest = const Host::LOWEST,
-        exact_arguments = const Record::EXACT_ARGUMENTS,
-        budget = const Record::BUDGET,
-        frame_bytes = const Record::FRAME_BYTES,
-        code = const Record::CODE,
-        mask = const Record::MASK,
-        kept = const Record::KEPT,
-        start = const Record::START,
-        cell = const PLACES[0],
-        context = const PLACES[1],
-        saved = const SAVED,
-        words = const WORDS,
-        room = const ROOM,
-        any = sym call_with_any,
-        refuse = sym refuse,
-        refused = sym resolve,
-    )
+stub! {
+    /// Takes a call with arguments in registers, of which there are just as many as the function takes, if it needs nothing else. Others go
+    /// to [`call_with_any`].
+    call,
+    ["cmp rax, [r11 + {exact_arguments}]", "jne {any}"],
+    [store_registers!(), enter!()],
+    resolve,
+    exact_arguments = const Record::EXACT_ARGUMENTS,
+    any = sym call_with_any,
 }
 
-takes_calls! {
+/// A stub that takes calls with any number of arguments that the function permits: `counted` is the register with the number, and the lines
+/// store them in the slots, after which `rax` is their number. What it refuses goes to another stub.
+macro_rules! takes_any {
+    ($(#[$doc:meta])* $name:ident, $counted:literal, [$($line:expr),*], $refused:ident, $($operands:tt)*) => {
+        stub! {
+            $(#[$doc])*
+            $name,
+            [concat!("cmp ", $counted, ", [r11 + {most_arguments}]"), "ja {refused}"],
+            [
+                // The slots behind those that are taken are cleared.
+                concat!("cmp ", $counted, ", [r14 + {taken_arguments}]"),
+                concat!("cmova ", $counted, ", [r14 + {taken_arguments}]"),
+                $($line,)*
+                clear_and_enter!()
+            ],
+            $refused,
+            most_arguments = const Record::MOST_ARGUMENTS,
+            taken_arguments = const Record::TAKEN_ARGUMENTS,
+            cleared = const Record::CLEARED,
+            missing = const Record::MISSING,
+            may_miss = const Record::MAY_MISS,
+            $($operands)*
+        }
+    };
+}
+
+takes_any! {
     /// Takes a call with arguments in registers and on the stack.
     call_with_any, "rax",
     [
@@ -258,10 +250,11 @@ takes_calls! {
         "cmp rcx, rax",
         "jb 7b"
     ],
-    resolve, registers = REGISTER_ARGUMENTS
+    resolve,
+    registers = const REGISTER_ARGUMENTS,
 }
 
-takes_calls! {
+takes_any! {
     /// Takes a call with `rcx` arguments at the address in `rdx`.
     call_from_memory, "rcx",
     [
@@ -275,7 +268,7 @@ takes_calls! {
         "cmp rax, rcx",
         "jb 7b"
     ],
-    unpack
+    unpack,
 }
 
 /// Sets `rdx` to the number of the bytecode whose address it holds.

@@ -77,16 +77,18 @@ impl<B: Bytecode> Engine<B> {
     #[cold]
     #[inline(never)]
     pub(super) fn tier_up(&self, function: &Function<B>, at: u32) {
-        if self.next_tier(function, at) == Some(Tier::Baseline) && !self.is_worth_stencils(function, at) {
-            return;
-        }
-        if self.next_tier(function, at) == Some(Tier::Optimizer)
-            && (!self.is_worth_optimizing(function, at)
-                || self.await_call(function, at)
-                || self.comes_from_background(function)
-                || self.await_loop(function, at)
-                || self.request_entry(function, at))
-        {
+        let waits = match self.next_tier(function, at) {
+            Some(Tier::Baseline) => !self.is_worth_stencils(function, at),
+            Some(Tier::Optimizer) => {
+                !self.is_worth_optimizing(function, at)
+                    || self.await_call(function, at)
+                    || self.comes_from_background(function)
+                    || self.await_loop(function, at)
+                    || self.request_entry(function, at)
+            }
+            _ => false,
+        };
+        if waits {
             return;
         }
         let next = self.next_tier(function, at);

@@ -125,7 +125,7 @@ pub(crate) struct Backend {
     choice: Choice,
     compiler: Option<Compiler>,
     /// For what interpreted code has to know of functions, which needs no code memory.
-    analysis: Box<Compilation>,
+    analysis: Option<Box<Compilation>>,
 }
 
 /// Checks whether code can be run at all, by reserving a little code memory.
@@ -176,7 +176,7 @@ pub(crate) fn watched<T: HasSize>(
 
 impl Backend {
     pub(crate) fn new(code_bytes: usize, choice: Choice) -> Backend {
-        Backend { code_bytes, choice, compiler: None, analysis: Box::default() }
+        Backend { code_bytes, choice, compiler: None, analysis: None }
     }
 
     pub(crate) fn compile(
@@ -260,7 +260,8 @@ impl Backend {
     /// One more than the last slot that has to be zero, or to hold an argument, when a function that others call starts.
     pub(crate) fn needed_slots(&mut self, source: &FunctionSource<'_>, links: &Links, number: u32) -> u32 {
         let call_entry = Some(links.code_cell(number).call_entry(0, std::ptr::null()));
-        let is_needed = self.analysis.needed_at_start(&FunctionSource { call_entry, ..*source });
+        let is_needed =
+            self.analysis.get_or_insert_default().needed_at_start(&FunctionSource { call_entry, ..*source });
         (0..source.slots).rev().find(|slot| is_needed(*slot)).map_or(0, |last| last + 1)
     }
 

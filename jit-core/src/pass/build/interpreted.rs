@@ -93,9 +93,13 @@ impl FieldOperands<'_> {
         cursor.add(Op::RECORD, WORD, &[], Record::word(offset, 0))
     }
 
-    /// The same, read for the first time since a call: no register has to be saved for it.
-    fn word_behind_call(cursor: &mut Cursor<'_>, offset: u64) -> Node {
-        cursor.add(Op::RECORD, WORD, &[], Record::word(offset, 1))
+    /// The address of the word that leads to the newest frame that is shown, and that of what shows this one. Behind a call they are read
+    /// anew, so that no register has to be saved for them.
+    fn list_and_shown(cursor: &mut Cursor<'_>, is_behind_call: bool) -> [Node; 2] {
+        let [newest, distance] = [Record::NEWEST, Record::SHOWN]
+            .map(|offset| cursor.add(Op::RECORD, WORD, &[], Record::word(offset, is_behind_call as u8)));
+        let [_, frame] = Self::context_and_frame(cursor);
+        [newest, cursor.add(Op::ADD, WORD, &[frame, distance], 0)]
     }
 
     fn context_and_frame(cursor: &mut Cursor<'_>) -> [Node; 2] {
@@ -294,9 +298,8 @@ impl Operands for FieldOperands<'_> {
 
     fn show(&mut self, cursor: &mut Cursor<'_>) -> Option<ShowNodes> {
         self.request.functions.show?;
-        let ([_, frame], distance) = (Self::context_and_frame(cursor), Self::word(cursor, Record::SHOWN));
-        let shown = cursor.add(Op::ADD, WORD, &[frame, distance], 0);
-        let (newest, layout) = (self.newest(cursor), Self::word(cursor, Record::LAYOUT));
+        let [newest, shown] = Self::list_and_shown(cursor, false);
+        let layout = Self::word(cursor, Record::LAYOUT);
         let bytecode = self.distance(cursor);
         Some(ShowNodes { newest, shown, layout, bytecode, around: None })
     }
@@ -306,10 +309,7 @@ impl Operands for FieldOperands<'_> {
     }
 
     fn shown_behind_call(&mut self, cursor: &mut Cursor<'_>, _: [Node; 2]) -> [Node; 2] {
-        let [newest, distance] =
-            [Record::NEWEST, Record::SHOWN].map(|offset| Self::word_behind_call(cursor, offset));
-        let [_, frame] = Self::context_and_frame(cursor);
-        [newest, cursor.add(Op::ADD, WORD, &[frame, distance], 0)]
+        Self::list_and_shown(cursor, true)
     }
 
     fn before_call(&mut self, _: &mut Cursor<'_>, _: Effect) {}

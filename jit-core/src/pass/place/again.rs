@@ -11,6 +11,7 @@
 //!
 //! Cost: at most a copy for each use. Nothing is noted in graphs without such values, which those of functions are.
 
+use super::uses::{UseInBlock, Uses};
 use super::{NONE, Scratch};
 use crate::grammar::pattern::is_const;
 use crate::ir::graph::Graph;
@@ -23,20 +24,10 @@ use crate::vocab::Props;
 pub(super) struct Again {
     /// For each node whether it is such a value.
     is_light: Vec<bool>,
-    uses: Vec<HotUse>,
-    /// For each node the index in `uses` of its last use in hot blocks.
-    last_use: Vec<u32>,
+    /// The uses of such values in hot blocks.
+    uses: Uses,
     /// The uses of the value that is divided: the rank of the block, and the index of the operand.
     list: Vec<(u32, u32)>,
-}
-
-/// A use of such a value in a hot block.
-#[derive(Clone, Copy, Debug)]
-struct HotUse {
-    /// The index of the operand in [`Graph::links`].
-    link: u32,
-    rank: u32,
-    before: u32,
 }
 
 impl Again {
@@ -48,8 +39,7 @@ impl Again {
     #[inline(always)]
     pub(super) fn note(&mut self, node: Node, link: usize, rank: u32) {
         if self.is_light(node) {
-            let before = core::mem::replace(&mut self.last_use[node.at()], self.uses.len() as u32);
-            self.uses.push(HotUse { link: link as u32, rank, before });
+            self.uses.add(node, link, rank, false);
         }
     }
 
@@ -57,7 +47,7 @@ impl Again {
     pub(super) fn add_copy(&mut self, of: Node) {
         if !self.is_light.is_empty() {
             self.is_light.push(self.is_light[of.at()]);
-            self.last_use.push(NONE);
+            self.uses.add_node();
         }
     }
 }
@@ -65,16 +55,15 @@ impl Again {
 impl Scratch {
     /// Finds the values that can be read again, of floating nodes that are listed operands first.
     pub(super) fn find_light(&mut self, graph: &Graph) {
-        let Scratch { again: Again { is_light, uses, last_use, .. }, floating, .. } = self;
+        let Scratch { again: Again { is_light, uses, .. }, floating, .. } = self;
         is_light.clear();
         uses.clear();
-        last_use.clear();
         let props = |node: Node| graph.vocab.info(graph.node(node).op).props;
         if !floating.iter().any(|node| props(*node).contains(Props::REREAD)) {
             return;
         }
         is_light.resize(graph.nodes.len(), false);
-        last_use.resize(graph.nodes.len(), NONE);
+        uses.start(graph.nodes.len());
         for &node in floating.iter() {
             let inputs = graph.inputs(node);
             let is_there = |input: &Node| {
@@ -93,10 +82,9 @@ impl Scratch {
     pub(super) fn read_again<const COLD: bool>(&mut self, graph: &mut Graph, node: Node, out: &mut Schedule) {
         let mut list = core::mem::take(&mut self.again.list);
         list.clear();
-        let mut next = self.again.last_use[node.at()];
-        while let Some(&HotUse { link, rank, before }) = self.again.uses.get(next as usize) {
+        let mut next = self.again.uses.first(node);
+        while let Some(UseInBlock { link, rank, .. }) = self.again.uses.next(&mut next) {
             list.push((rank, link));
-            next = before;
         }
         self.home[node.at()] = NONE;
         self.divide_ways(&mut list, &mut |this, uses, home| {

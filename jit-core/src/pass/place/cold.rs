@@ -17,6 +17,7 @@
 //! Cost: a constant for each use in cold code, and no more copies than there are nodes. A value that many regions use is
 //! copied only if it is a constant or an address, so that cold code does not become much longer.
 
+use super::uses::{UseInBlock, Uses};
 use super::{NONE, Scratch, folds};
 use crate::grammar::pattern::is_const;
 use crate::ir::graph::{Graph, NodeData};
@@ -39,24 +40,12 @@ pub(super) struct Cold {
     region: Vec<u32>,
     /// By rank of a region's first block: the value divided last, and its copy there.
     copies: Vec<(Node, Node)>,
-    uses: Vec<ColdUse>,
-    /// For each node the index in `uses` of its last use in cold blocks.
-    last_use: Vec<u32>,
+    /// The uses in cold blocks.
+    uses: Uses,
     /// For each node one more than the rank of the last hot block known to use it.
     kept_until: Vec<u32>,
     /// How many more copies are allowed.
     n_left: usize,
-}
-
-/// A use of a floating value in a cold block.
-#[derive(Clone, Copy, Debug)]
-struct ColdUse {
-    /// The index of the operand in [`Graph::links`].
-    link: u32,
-    rank: u32,
-    /// Whether this use needs the value in a register, even if the value could fold.
-    in_register: bool,
-    before: u32,
 }
 
 impl Scratch {
@@ -73,7 +62,7 @@ impl Scratch {
             cold.region.push(region);
         }
         cold.copies.resize(is_cold.len(), (Node::NONE, Node::NONE));
-        cold.last_use.resize(graph.nodes.len(), NONE);
+        cold.uses.start(graph.nodes.len());
         cold.kept_until.resize(graph.nodes.len(), 0);
         cold.n_left = graph.nodes.len();
     }
@@ -96,9 +85,7 @@ impl Scratch {
         if graph.node(node).block.is_some() {
             return;
         }
-        let Cold { uses, last_use, .. } = &mut self.cold;
-        let before = core::mem::replace(&mut last_use[node.at()], uses.len() as u32);
-        uses.push(ColdUse { link: link as u32, rank, in_register, before });
+        self.cold.uses.add(node, link, rank, in_register);
     }
 
     /// Finds the block of a value that is used in cold blocks, and may copy it. `home` has the nearest common dominator of
@@ -113,10 +100,9 @@ impl Scratch {
         let folds = folds(graph, node) && !is_light;
         let costs = !folds || hot == NONE && costs_without_use(graph, node);
         let (mut all, mut n_regions, mut branch, mut in_register) = (hot, 0, 0, costs);
-        let mut next = self.cold.last_use[node.at()];
-        while let Some(&at) = self.cold.uses.get(next as usize) {
+        let mut next = self.cold.uses.first(node);
+        while let Some(at) = self.cold.uses.next(&mut next) {
             let rank = at.rank;
-            next = at.before;
             if self.is_served(hot, folds, at) {
                 continue;
             }
@@ -152,7 +138,7 @@ impl Scratch {
     }
 
     /// Whether a use in cold code takes the value from the hot block.
-    fn is_served(&self, hot: u32, folds: bool, at: ColdUse) -> bool {
+    fn is_served(&self, hot: u32, folds: bool, at: UseInBlock) -> bool {
         hot != NONE && !(folds && at.in_register) && self.flow.dominates(hot, at.rank)
     }
 
@@ -161,10 +147,9 @@ impl Scratch {
     fn copy(&mut self, graph: &mut Graph, node: Node, hot: u32, folds: bool, out: &mut Schedule) -> u32 {
         let first = graph.nodes.len();
         let mut home = hot;
-        let mut next = self.cold.last_use[node.at()];
-        while let Some(&at) = self.cold.uses.get(next as usize) {
-            let ColdUse { link, rank, .. } = at;
-            next = at.before;
+        let mut next = self.cold.uses.first(node);
+        while let Some(at) = self.cold.uses.next(&mut next) {
+            let UseInBlock { link, rank, .. } = at;
             if self.is_served(hot, folds, at) {
                 continue;
             }
@@ -204,7 +189,7 @@ impl Scratch {
         self.early.push(self.early[node.at()]);
         self.need.push(self.need[node.at()]);
         self.home.push(NONE);
-        self.cold.last_use.push(NONE);
+        self.cold.uses.add_node();
         self.cold.kept_until.push(0);
         self.again.add_copy(node);
         self.floating.push(copy);
@@ -251,11 +236,10 @@ fn costs_without_use(graph: &Graph, node: Node) -> bool {
 
 impl Cold {
     fn clear(&mut self) {
-        let Cold { region, copies, uses, last_use, kept_until, n_left: _ } = self;
+        let Cold { region, copies, uses, kept_until, n_left: _ } = self;
         region.clear();
         copies.clear();
         uses.clear();
-        last_use.clear();
         kept_until.clear();
     }
 
@@ -269,6 +253,6 @@ impl Cold {
     /// Whether cold blocks use a node.
     #[inline(always)]
     pub(super) fn is_used(&self, node: Node) -> bool {
-        self.last_use[node.at()] != NONE
+        self.uses.is_used(node)
     }
 }

@@ -31,6 +31,7 @@
 mod again;
 mod cold;
 mod list;
+mod uses;
 
 use super::flow::{FlowGraph, NONE};
 use super::limits::Steps;
