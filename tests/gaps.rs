@@ -50,6 +50,19 @@ enum Op {
         a: In<u64>,
         cache: Site<Root, 3>,
     },
+    /// Roots of even numbers are in one site, of odd ones in another.
+    RootOfEither {
+        dst: Out<u64>,
+        a: In<u64>,
+        even: Site<Root, 3>,
+        odd: Site<Root, 1>,
+    },
+    /// The newest root is in the site.
+    NewestRoot {
+        dst: Out<u64>,
+        a: In<u64>,
+        newest: Site<Root, 1>,
+    },
     /// A word of memory, loaded among the cold parts, which may fault.
     Load {
         dst: Out<u64>,
@@ -78,6 +91,11 @@ template! {
         (slow add_slowly (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64)) u64)))
     Op::Root => (cached $cache Root (eq $a (case square)) (case root)
         (slow root (arglist (carg (tc) ptr) (carg $a u64) (carg $cache ptr)) u64))
+    Op::RootOfEither => (cached $even Root (eq $a (case square)) (case root)
+        (cached $odd Root (eq $a (case square)) (add (case root) 100)
+            (slow root_of_either (arglist (carg (tc) ptr) (carg $a u64) (carg $even ptr) (carg $odd ptr)) u64)))
+    Op::NewestRoot => (cached $newest Root (eq $a (case square)) (case root)
+        (slow newest_root (arglist (carg (tc) ptr) (carg $a u64) (carg $newest ptr)) u64))
     Op::Load => unsafe (if (likely (zr $at)) 0
         (within (ule (add $at 8) (load (addr (tc) (&offset_of Vm, size)) u64)) 3
             (load (idx (load pure (addr (tc) (&offset_of Vm, start)) ptr) $at 1) u64)))
@@ -102,6 +120,23 @@ fn root(vm: &mut Vm, square: u64, cases: Cases<'_, Root>) -> Result<u64, Trap> {
         cases.add(Root { square, root });
     }
     Ok(root)
+}
+
+fn root_of_either(
+    vm: &mut Vm,
+    square: u64,
+    even: Cases<'_, Root>,
+    odd: Cases<'_, Root>,
+) -> Result<u64, Trap> {
+    let (cases, more) = if square % 2 == 0 { (even, 0) } else { (odd, 100) };
+    Ok(root(vm, square, cases)? + more)
+}
+
+fn newest_root(vm: &mut Vm, square: u64, cases: Cases<'_, Root>) -> Result<u64, Trap> {
+    if !vm.is_forgetful {
+        cases.retain(|_| false);
+    }
+    root(vm, square, cases)
 }
 
 /// An engine whose functions stay in baseline code, into which they come after a few calls.
@@ -255,9 +290,46 @@ fn what_has_no_case_yet_makes_one_gap() {
     assert_eq!(engine.stats().baseline.compiled, 2);
 }
 
-/// Where the slow path has run and there is no case, code runs the slow path. It asks there for the case that has come, and is left once.
+/// What has no case in any of its sites does nothing but leave. A bytecode whose second site has learned looks there.
 #[test]
-fn a_site_that_learns_nothing_at_first_makes_one_gap() {
+fn of_two_sites_either_may_be_without_a_case() {
+    let memory = memory();
+    let engine = climbing();
+    // The root is taken if register 0 is not 1.
+    let code = vec![
+        Op::Count { n: 0.into(), to: Label(2) },
+        Op::Return { a: 1.into() },
+        Op::RootOfEither { dst: 1.into(), a: 1.into(), even: Site::new(), odd: Site::new() },
+        Op::Return { a: 1.into() },
+    ];
+    let one = Op::Root { dst: 1.into(), a: 1.into(), cache: Site::new() };
+    let of_one = engine.define("one", vec![code[0], code[1], one, code[3]], 2).expect("it is right");
+    let function = engine.define("either", code, 2).expect("it is right");
+    let mut vm = Vm::new(&memory);
+    let mut call = |function, takes_root: u64, square: u64| {
+        let root = square.isqrt() + if square % 2 == 1 { 100 } else { 0 };
+        let expected = if takes_root == 0 { square } else { root };
+        assert_eq!(engine.call(function, &mut vm, (1 + takes_root, square)), Ok(expected));
+        (vm.slow, engine.stats().gaps, engine.code_len(function))
+    };
+    (0..10).for_each(|_| _ = (call(of_one, 0, 9), call(function, 0, 9)));
+    let ((.., of_one), (.., before)) = (call(of_one, 0, 9), call(function, 0, 9));
+    assert_eq!((before, engine.tier(function)), (of_one, Tier::Baseline), "it leaves, and no more");
+    assert_eq!(call(function, 1, 9), (1, 1, 0));
+    let (.., with_odd) = call(function, 1, 9);
+    assert!(before + 20 < with_odd, "{before} {with_odd}");
+    (0..10).for_each(|_| assert_eq!(call(function, 1, 9), (1, 1, with_odd)));
+    // The slow path is there by now, and gives the other site its case. The next time code is left for that.
+    assert_eq!(call(function, 1, 16), (2, 1, with_odd));
+    assert_eq!(call(function, 1, 16), (2, 2, 0));
+    (0..10).for_each(|_| assert_eq!((call(function, 1, 16).0, call(function, 1, 9).0), (2, 2)));
+    assert_eq!(engine.tier(function), Tier::Baseline);
+}
+
+/// Where the slow path has run and there is no case, or only one, code runs the slow path. It asks there for the case that has come, and is
+/// left once for the first and once for the second: code that knows the second looks at all that come.
+#[test]
+fn a_site_that_learns_nothing_at_first_makes_two_gaps() {
     let memory = memory();
     let engine = climbing();
     let code = vec![
@@ -280,10 +352,44 @@ fn a_site_that_learns_nothing_at_first_makes_one_gap() {
     assert_eq!(call(&mut vm, 9), (11, 0));
     assert_eq!([(); 2].map(|()| call(&mut vm, 9)), [(11, 1); 2]);
     let known = engine.code_len(function);
-    for b in [9, 9, 0, 0, 9] {
-        assert_eq!(call(&mut vm, b), (if b == 0 { 12 } else { vm.slow }, 1), "{b}");
+    for (b, slow) in [(9, 11), (0, 12), (9, 12)] {
+        assert_eq!(call(&mut vm, b), (slow, 1), "{b}");
     }
     assert_eq!((engine.code_len(function), engine.stats().baseline.compiled), (known, 2));
+    // There is another case by now, and code is left for that, too. Then it has all that the template says.
+    for b in [0, 0, 9, 0] {
+        assert_eq!(call(&mut vm, b), (12, 2), "{b}");
+    }
+    let all = engine.code_len(function);
+    assert!(known + 20 < all, "{known} {all}");
+    for b in [20, 20, 0] {
+        assert_eq!(call(&mut vm, b), (13, 2), "{b}");
+    }
+    assert_eq!((engine.code_len(function), engine.stats().baseline.compiled), (all, 3));
+}
+
+/// Code that knows the only case is left once if another has taken its place, and then it looks at what is in memory.
+#[test]
+fn a_case_in_the_place_of_another_makes_one_gap() {
+    let memory = memory();
+    let engine = climbing();
+    let code =
+        vec![Op::NewestRoot { dst: 1.into(), a: 0.into(), newest: Site::new() }, Op::Return { a: 1.into() }];
+    let function = engine.define("newest", code, 2).expect("it is right");
+    let mut vm = Vm::new(&memory);
+    let call = |vm: &mut Vm, square: u64| {
+        assert_eq!(engine.call(function, vm, (square,)), Ok(square.isqrt()), "{square}");
+        (vm.slow, engine.stats().gaps)
+    };
+    assert_eq!(call(&mut vm, 1), (1, 0));
+    vm.is_forgetful = true;
+    (2..=10).for_each(|times| assert_eq!(call(&mut vm, 4), (times, 0)));
+    assert_eq!((call(&mut vm, 1), engine.tier(function)), ((10, 0), Tier::Baseline));
+    vm.is_forgetful = false;
+    assert_eq!([9, 9, 9, 9].map(|square| call(&mut vm, square)), [(11, 0), (11, 1), (11, 1), (11, 1)]);
+    for (slow, square) in [(12, 16), (13, 25), (14, 1)] {
+        assert_eq!([(); 3].map(|()| call(&mut vm, square)), [(slow, 1); 3]);
+    }
 }
 
 /// A loop that lacks something goes on in code that has it.

@@ -67,6 +67,7 @@ const ADD_TOP: Raw = 7;
 const POP: Raw = 8;
 const GOTO: Raw = 9;
 const SQUARE: Raw = 10;
+const SPIN_UNLESS: Raw = 11;
 
 static OPCODES: &[OpcodeInfo] = &[
     info("set", &[OUT, operand(OperandKind::Imm, Scalar::I64)]),
@@ -94,6 +95,7 @@ static OPCODES: &[OpcodeInfo] = &[
     info("pop", &[OUT, operand(OperandKind::Pop, Scalar::I64)]),
     info("goto", &[LABEL]),
     info("square", &[operand(OperandKind::Out, Scalar::F64), operand(OperandKind::In, Scalar::F64)]),
+    info("spin_unless", &[operand(OperandKind::Imm, Scalar::I64), IN]),
 ];
 
 const ADD_I64: Step = node(Op::ADD, sig(Type::Void, Type::I64), &[0, 1]);
@@ -154,6 +156,23 @@ static TEMPLATES: &[&Template] = &[
             Step::Write { operand: 0, value: 1 },
         ],
         1,
+    ),
+    // A loop in front of which a constant decides.
+    &Template::plain(
+        &[
+            Step::Constant { operand: 0, ty: Type::I64 },
+            node(Op::NZ, sig(Type::I64, Type::Flag), &[0]),
+            Step::Branch { flag: 1, then: 3, otherwise: 1, likelihood: EVEN },
+            Step::Block { block: 1, params: TypeList::EMPTY, cold: false },
+            read(1, Type::I64),
+            node(Op::MUL, sig(Type::Void, Type::I64), &[2, 2]),
+            node(Op::NZ, sig(Type::I64, Type::Flag), &[3]),
+            Step::Branch { flag: 4, then: 1, otherwise: 2, likelihood: EVEN },
+            Step::Block { block: 2, params: TypeList::EMPTY, cold: false },
+            Step::Jump { block: 3, args: Refs::of(&[]) },
+            Step::Block { block: 3, params: TypeList::EMPTY, cold: false },
+        ],
+        4,
     ),
 ];
 
@@ -247,6 +266,19 @@ fn a_loop_entered_aside_of_its_head_carries_what_it_does_not_write() {
     let code: Vec<&[Raw]> = code.iter().map(Vec::as_slice).collect();
     let text = built(&code, 4, 4, &[]);
     assert_eq!(count(&text, "= param."), 1, "entered at its head alone it carries r3 alone: {text}");
+}
+
+#[test]
+fn a_loop_of_a_template_that_control_does_not_reach_is_left_out() {
+    let text = built(&[&[SPIN_UNLESS, 0, 0], &[RETURN, 0]], 1, 1, &[]);
+    assert_eq!(count(&text, "= mul."), 1, "{text}");
+    // It is not even linked and dropped again: then more blocks and values would be in front of the sum.
+    let text = built(&[&[SPIN_UNLESS, 1, 0], &[ADD, 0, 0, 0], &[RETURN, 0]], 1, 1, &[]);
+    assert_eq!(
+        ["= mul.", "= param.", "jump", "v5 = add."].map(|what| count(&text, what)),
+        [0, 0, 1, 1],
+        "{text}"
+    );
 }
 
 #[test]

@@ -315,8 +315,8 @@ impl<M: Backend> Baseline<M> {
         let first = stock.opcodes.first_case(missing.opcode).cloned();
         let cases = narrowing.cases.of(first.as_ref());
         let template = match cases {
-            KnownCases::First(_) => of.template.known,
-            _ => Some(of.template.compact()),
+            KnownCases::First(_) | KnownCases::Only(_) => of.template.known,
+            KnownCases::Nothing | KnownCases::None(_) => Some(of.template.compact()),
         };
         let mut made = None;
         if let Some(template) = template.filter(|_| is_wanted) {

@@ -8,8 +8,10 @@
 //!   the template is left.
 //! - One that *knows that there is no case* goes on where none fits, and leaves the function in front of the slow path if there is one by
 //!   then. A lean one for a bytecode that has not run often does nothing but leave.
+//! - One that *knows the only case* has the code for it, and the slow path behind that. It leaves the function there if there is another case by
+//!   then.
 //!
-//! For all else, control goes to what stands behind the hot parts, and starts the bytecode over: from a lean stencil and one without cases
+//! For all else, control goes to what stands behind the hot parts, and starts the bytecode over: from a lean stencil and one that knows all cases
 //! to the one that leaves the function, and from any other to the *general* stencil of the same variant, which does all that the template
 //! says. So that and the one that knows a case read and hand on the same cached values. Stencils that leave hand on what they like.
 
@@ -20,7 +22,7 @@ use super::pack::{Packed, PackedStencil, StencilId, TableId};
 use super::plan::{Has, Missing, OpcodePlan};
 use super::stock::Stock;
 use crate::stencil::{LeadsTo, Stencil};
-use azulejo_core::ir::sites::Sites as SiteCases;
+use azulejo_core::ir::sites::{FORGOTTEN_OFFSET, Sites as SiteCases};
 use azulejo_core::ir::slow_paths::SlowPaths;
 use azulejo_core::ir::template::Template;
 use azulejo_core::pass::build::{CaseField, FirstCase, KnownCase, KnownCases, MARKS, Sort};
@@ -40,7 +42,7 @@ pub(super) struct Narrowing {
 impl Narrowing {
     /// Whether the stencils leave the function for what they lack. All others go on in general ones.
     fn leaves(&self) -> bool {
-        self.is_lean || self.cases == Cases::None
+        self.is_lean || matches!(self.cases, Cases::None(_) | Cases::Only(_))
     }
 }
 
@@ -49,10 +51,12 @@ impl Narrowing {
 pub(super) enum Cases {
     /// Nothing, or there is no site.
     InMemory,
-    /// There is none.
-    None,
+    /// There is none, nor one of the other sites of these operands. One bit stands for each.
+    None(u16),
     /// The sort of the first.
     First(Sort),
+    /// The sort of the first, which is the only one.
+    Only(Sort),
 }
 
 impl Cases {
@@ -60,8 +64,9 @@ impl Cases {
     pub(super) fn of(self, first: Option<&FirstCase>) -> KnownCases<'_> {
         match (self, first) {
             (Cases::InMemory, _) | (_, None) => KnownCases::Nothing,
-            (Cases::None, Some(first)) => KnownCases::None(first.operand),
+            (Cases::None(others), Some(first)) => KnownCases::None(1 << first.operand | others),
             (Cases::First(sort), Some(first)) => KnownCases::First(KnownCase { first, sort }),
+            (Cases::Only(sort), Some(first)) => KnownCases::Only(KnownCase { first, sort }),
         }
     }
 }
@@ -81,13 +86,15 @@ impl<'a> Learned<'a> {
     }
 }
 
-/// The cases of the site of an opcode.
+/// The cases of the sites of an opcode.
 #[derive(Clone, Debug)]
 pub(super) struct Sorts {
     /// What the template reads of a first case.
     pub(super) first: FirstCase,
     /// The operand that is the site.
     site: Operand,
+    /// The other operands whose sites get cases on the slow path only, with their bits.
+    others: Vec<(u16, Operand)>,
 }
 
 /// How a bytecode is planned.
@@ -102,7 +109,24 @@ impl Sorts {
     /// None of an opcode whose template looks at no case.
     pub(super) fn of(template: &Template, operands: &[Operand]) -> Option<Sorts> {
         let first = FirstCase::of(template)?;
-        Some(Sorts { site: operands[first.operand as usize], first })
+        let learning = template.learns_slowly() & !(1 << first.operand);
+        let of_bit = |at: usize| (learning & 1 << at != 0).then(|| (1 << at, operands[at]));
+        Some(Sorts {
+            site: operands[first.operand as usize],
+            others: (0..operands.len()).filter_map(of_bit).collect(),
+            first,
+        })
+    }
+
+    /// The operands of the other sites that have no case.
+    ///
+    /// # Safety
+    ///
+    /// As for [`find`](Self::find).
+    unsafe fn others_without(&self, here: Here<'_>, sites: &SiteCases) -> u16 {
+        // SAFETY: the caller guarantees it.
+        let is_empty = |site: &Operand| sites.len_at(unsafe { site.read(here) }) == 0;
+        self.others.iter().filter(|(_, site)| is_empty(site)).fold(0, |all, (bit, _)| all | bit)
     }
 
     /// The sort of the first case of a bytecode's site, if a stencil can know it; and how many cases there are.
@@ -127,6 +151,16 @@ impl Sorts {
         let mut sort = [0; MARKS];
         core::iter::zip(&mut sort, &self.first.marks).for_each(|(mark, field)| *mark = read(field));
         (Some(sort), count)
+    }
+
+    /// Whether cases were taken out of a bytecode's site, so that others may take their places.
+    ///
+    /// # Safety
+    ///
+    /// As for [`find`](Self::find), and the bytecode must have its site.
+    unsafe fn have_forgotten(&self, here: Here<'_>) -> bool {
+        // SAFETY: the caller guarantees that the site is there, and this is in its header.
+        unsafe { SiteCases::read(self.site.read(here), FORGOTTEN_OFFSET as u32, 1) != 0 }
     }
 }
 
@@ -189,12 +223,20 @@ impl Opcodes {
             && count <= 1
             && learned.slow_paths.is_some_and(|slow_paths| slow_paths.may_be_left_out(at as u32));
         // Where nothing may be left out, the site is read.
-        let may_leave = learned.sites.is_some() && learned.slow_paths.is_some();
-        let learns_slowly = || detail.sorts.as_ref().is_some_and(|sorts| sorts.first.learns_slowly);
-        let cases = match sort {
-            Some(sort) => Cases::First(sort),
-            None if count == 0 && may_leave && learns_slowly() => Cases::None,
-            None => Cases::InMemory,
+        let learning = detail.sorts.as_ref().filter(|sorts| sorts.first.learns_slowly);
+        let may_leave = learning.zip(learned.sites).filter(|_| learned.slow_paths.is_some());
+        let is_only = count == 1 && !is_lean && detail.has_slow_path;
+        let cases = match (sort, may_leave) {
+            // SAFETY: the caller guarantees it, and there is a case.
+            (Some(sort), Some((sorts, _))) if is_only && !unsafe { sorts.have_forgotten(here) } => {
+                Cases::Only(sort)
+            }
+            (Some(sort), _) => Cases::First(sort),
+            // SAFETY: the caller guarantees it.
+            (None, Some((sorts, sites))) if count == 0 => {
+                Cases::None(unsafe { sorts.others_without(here, sites) })
+            }
+            (None, _) => Cases::InMemory,
         };
         let narrowing = Narrowing { cases, is_lean };
         if cases == Cases::InMemory && !is_lean {

@@ -117,7 +117,7 @@ impl Opcodes {
         number: StencilId,
         packed: &Packed,
     ) {
-        let knows_case = matches!(self.narrowing(opcode).cases, Cases::First(_));
+        let knows_case = matches!(self.narrowing(opcode).cases, Cases::First(_) | Cases::Only(_));
         let plan = &mut self.plans[opcode];
         let stencil = &packed.stencils[number.at()];
         let mut has = Has::empty();

@@ -124,6 +124,9 @@ pub const COUNT_OFFSET: usize = offset_of!(Header, count);
 /// Where in a site's memory is how many there may be: a `u32`.
 pub const LIMIT_OFFSET: usize = offset_of!(Header, limit);
 
+/// Where in a site's memory it says whether cases were taken out: a byte that is zero if none were.
+pub const FORGOTTEN_OFFSET: usize = offset_of!(Header, has_forgotten);
+
 /// Where in a site's memory the first case is.
 pub const CASES_OFFSET: usize = size_of::<Header>();
 

@@ -182,8 +182,12 @@ pub enum Step {
         ty: Type,
     },
     /// The case that code knows is not the one at hand. From here, and from the start of the slow path, the code may go on in code of the
-    /// same bytecode that knows no case, from the start, as long as it has not written anything.
-    General,
+    /// same bytecode that knows no case, from the start, as long as it has not written anything. Code that knows that there is no other case
+    /// goes on at a block.
+    General {
+        /// What follows where no case fits.
+        none: BlockRef,
+    },
     /// Shows the frame: the call that follows may see it, and write VM registers. Where no template passes [`Frames`](Self::Frames) to a
     /// function, nobody looks.
     Show {
@@ -362,6 +366,14 @@ impl Template {
     /// Whether the template takes the frame's address, by which any slot may be read.
     pub const fn takes_address_of_frame(&self) -> bool {
         self.does(Deed::TakesAddressOfFrame)
+    }
+
+    /// The operands whose sites are read, and get cases on the slow path only. One bit stands for each operand.
+    pub fn learns_slowly(&self) -> u16 {
+        self.steps.iter().fold(0, |operands, step| match *step {
+            Step::SiteValue { operand, learns_slowly: true, .. } => operands | 1 << operand,
+            _ => operands,
+        })
     }
 
     /// Whether one of these templates passes the frames that are shown to a function. Then all calls that observe show theirs.

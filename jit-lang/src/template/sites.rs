@@ -185,7 +185,7 @@ impl Lowering<'_> {
         let knows = self.known_site == Some(cached.site);
         if knows {
             self.case(cached, CaseAt::Known, &mut arm);
-            self.step(Step::General);
+            self.step(Step::General { none });
         }
         let one_by_one = match (self.is_compact, knows) {
             (true, true) if capacity > 1 => 0,

@@ -169,8 +169,8 @@ pub enum Step {
     SiteValue { operand: usize, offset: SiteOffset, ty: Type, learns_slowly: bool },
     /// A field of the case that is known of a site.
     KnownCase { operand: usize, offset: SiteOffset, ty: Type },
-    /// Code that knows a case may go on in code that knows none.
-    General,
+    /// Code that knows a case may go on in code that knows none, or here if there is no other case.
+    General { none: BlockRef },
     /// A call.
     Call {
         callee: StepCallee,

@@ -151,7 +151,8 @@ fn check(template: &Template, n_operands: usize) {
                 names(operand);
                 uses(&[*value]);
             }
-            Step::Slow | Step::Outside { .. } | Step::General | Step::Show { .. } | Step::Quicken { .. } => {}
+            Step::General { none } => goes(none, 0),
+            Step::Slow | Step::Outside { .. } | Step::Show { .. } | Step::Quicken { .. } => {}
             Step::Frames => yielded = 1,
             Step::Block { params, .. } => yielded = params.len() as u16,
             Step::Jump { block, args } => {

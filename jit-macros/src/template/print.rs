@@ -253,7 +253,10 @@ fn step(step: &Step, apart: &mut Apart, kept: &Kept) -> TokenStream {
             let at = operand(*at);
             quote!(Outside { operand: #at })
         }
-        Step::General => quote!(General),
+        Step::General { none } => {
+            let none = number(*none);
+            quote!(General { none: #none })
+        }
         Step::Show { call } => {
             let call = Literal::u32_unsuffixed(*call);
             quote!(Show { call: #call })

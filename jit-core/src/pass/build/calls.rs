@@ -5,7 +5,7 @@
 //! the answer follows from the template alone. Behind a tail call its caller has nothing to do at all: the callee takes the caller's place,
 //! if that is inlined itself.
 
-use super::known_steps::{each_step, steps_without_cases, steps_without_made};
+use super::known_steps::{each_step, quick_steps, steps_without_cases, steps_without_made};
 use super::{FunctionSource, Linkage};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
@@ -94,10 +94,10 @@ impl OpcodeCalls {
         let is_written = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut);
         let mut is_refused = QuickAndSlow { quick: is_written, slow: false };
         let (mut framed, mut was_shown) = (Vec::new(), false);
-        let without_made = steps_without_made(template);
-        each_step(template, |number, step, quick| {
+        let quick_steps = quick_steps(template);
+        for (number, (step, &quick)) in core::iter::zip(template.steps, &quick_steps).enumerate() {
             let is_shown = core::mem::replace(&mut was_shown, matches!(step, Step::Show { .. }));
-            let goes_with_made = !without_made[number];
+            let goes_with_made = false;
             match step {
                 Step::Window { .. } => {
                     let part = if quick { &mut is_refused.quick } else { &mut is_refused.slow };
@@ -119,9 +119,13 @@ impl OpcodeCalls {
                 }
                 _ => {}
             }
-        });
+        }
+        if template.steps.iter().any(|step| matches!(step, Step::Node { op: Op::KEPT, .. })) {
+            let without_made = steps_without_made(template);
+            framed.iter_mut().for_each(|framed| framed.goes_with_made = !without_made[framed.step]);
+        }
         let exposes = template.takes_address_of_frame();
-        OpcodeCalls { sites: call_sites(template, opcode), is_refused, framed, exposes }
+        OpcodeCalls { sites: call_sites(template, opcode, &quick_steps), is_refused, framed, exposes }
     }
 
     /// What a bytecode needs beside what these of its calls need, which are inlined.
@@ -261,7 +265,7 @@ fn observes(step: &Step) -> bool {
 }
 
 /// The calls of a template that can be inlined.
-fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSite> {
+fn call_sites(template: &Template, opcode: &OpcodeInfo, quick_steps: &[bool]) -> Vec<CallSite> {
     let mut sites = Vec::new();
     let has_calls = template.steps.iter().any(|step| matches!(step, Step::Invoke { .. } | Step::Tail { .. }));
     // Registers that other code may write at any time are read again behind the template, and none is left in the middle of it.
@@ -270,9 +274,10 @@ fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSite> {
     if !has_calls || is_exposed {
         return sites;
     }
+    let block_starts = block_starts(template);
     let mut values: Vec<Option<CalleeAt>> = Vec::new();
     let mut before = None;
-    each_step(template, |number, step, quick| {
+    for (number, (step, quick)) in core::iter::zip(template.steps, quick_steps).enumerate() {
         let call = match *step {
             Step::Invoke { function, args, ret, catches: false, .. } => Some((function, args, ret, false)),
             Step::Tail { function, args } => Some((function, args, Type::I64, true)),
@@ -280,10 +285,10 @@ fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSite> {
         };
         if let Some((function, args, ret, is_tail)) = call
             && !matches!(args, Arguments::Spread(_))
-            && let Some(callee) = values[function as usize].filter(|_| quick)
+            && let Some(callee) = values[function as usize].filter(|_| *quick)
             && let Some(result) = match is_tail {
                 true => Some(None),
-                false => stores_result(template, number, values.len() as Ref, ret),
+                false => stores_result(template, &block_starts, number, values.len() as Ref, ret),
             }
         {
             sites.push(CallSite { step: number, callee, args, ret, result, shown: before, is_tail });
@@ -300,12 +305,31 @@ fn call_sites(template: &Template, opcode: &OpcodeInfo) -> Vec<CallSite> {
             _ => None,
         };
         values.extend(core::iter::repeat_n(origin, step.n_values()));
-    });
+    }
     sites
 }
 
+/// Where a template's blocks start: the step, and the number of the first parameter.
+fn block_starts(template: &Template) -> Vec<(usize, usize)> {
+    let mut starts = vec![(0, 0); template.blocks as usize];
+    let mut n_values = 0;
+    for (number, step) in template.steps.iter().enumerate() {
+        if let Step::Block { block, .. } = *step {
+            starts[block as usize] = (number, n_values);
+        }
+        n_values += step.n_values();
+    }
+    starts
+}
+
 /// If the steps behind a call do nothing but to write its result to one operand at most, that operand.
-fn stores_result(template: &Template, call: usize, result: Ref, ret: Type) -> Option<Option<u8>> {
+fn stores_result(
+    template: &Template,
+    block_starts: &[(usize, usize)],
+    call: usize,
+    result: Ref,
+    ret: Type,
+) -> Option<Option<u8>> {
     let mut results: Vec<Ref> = if ret == Type::Void { Vec::new() } else { vec![result] };
     let mut written = None;
     let mut at = call + 1;
@@ -322,9 +346,7 @@ fn stores_result(template: &Template, call: usize, result: Ref, ret: Type) -> Op
                 written = Some(operand);
             }
             Step::Jump { block, args } => {
-                let is_it = |step: &Step| matches!(step, Step::Block { block: other, .. } if *other == block);
-                let start = template.steps.iter().position(is_it)?;
-                let first: usize = template.steps[..start].iter().map(Step::n_values).sum();
+                let (start, first) = block_starts[block as usize];
                 let passed = args.iter().enumerate().filter(|(_, arg)| results.contains(arg));
                 let passed: Vec<Ref> = passed.map(|(param, _)| (first + param) as Ref).collect();
                 results.extend(passed);

@@ -45,10 +45,12 @@ pub enum KnownCases<'a> {
     /// It looks at those in memory.
     #[default]
     Nothing,
-    /// The site of this operand has no case.
-    None(u8),
+    /// The sites of these operands have no case. One bit stands for each operand.
+    None(u16),
     /// The site has a first case.
     First(KnownCase<'a>),
+    /// The site has a first case, and no other.
+    Only(KnownCase<'a>),
 }
 
 /// A case of which the sort is known.
@@ -67,10 +69,6 @@ impl FirstCase {
         let (mut all, mut marks) = (Vec::new(), Vec::new());
         let (mut reads, mut constants) = (Vec::new(), Vec::new());
         let mut value = 0;
-        let learns = |step: &Step| match *step {
-            Step::SiteValue { operand, learns_slowly, .. } => Some((operand, learns_slowly)),
-            _ => None,
-        };
         for step in template.known?.steps {
             match *step {
                 Step::KnownCase { operand, offset, ty } => {
@@ -101,8 +99,7 @@ impl FirstCase {
         }
         all.retain(|field| !marks.contains(field));
         let operand = first?;
-        let mut told = template.steps.iter().filter_map(learns).filter(|(of, _)| *of == operand);
-        let learns_slowly = told.next().is_some_and(|(_, learns_slowly)| learns_slowly);
+        let learns_slowly = template.learns_slowly() & 1 << operand != 0;
         Some(FirstCase { operand, learns_slowly, marks, others: all })
     }
 }
@@ -110,15 +107,15 @@ impl FirstCase {
 impl KnownCases<'_> {
     /// The value of a field, if that is a part of the sort of a case that is known.
     pub(super) fn mark(&self, field: CaseField) -> Option<u64> {
-        let KnownCases::First(case) = self else { return None };
+        let (KnownCases::First(case) | KnownCases::Only(case)) = self else { return None };
         let at = case.first.marks.iter().position(|mark| *mark == field)?;
         Some(case.sort[at])
     }
 
     /// What is in a site's memory, as far as it is known.
     pub(super) fn site_value(&self, of: u8, offset: u32) -> Option<u64> {
-        matches!(self, KnownCases::None(operand) if *operand == of && offset as usize == COUNT_OFFSET)
-            .then_some(0)
+        let KnownCases::None(operands) = *self else { return None };
+        (operands & 1 << of != 0 && offset as usize == COUNT_OFFSET).then_some(0)
     }
 
     /// Whether anything is known.

@@ -4,18 +4,19 @@
 //! same VM register. One VM register may be cached in a machine register: it is read from there until its slot may have
 //! been written. A variant that omits its store writes the value only before something else may read the slot.
 
-use super::cases::{CaseField, KnownCases};
+use super::cases::{CaseField, KnownCase, KnownCases};
 use super::cursor::{Cursor, Inputs};
 use super::invoke::{InvokeArguments, InvokeTarget};
 use super::link::{LocalBlock, Operands, SitePlace};
 use super::loops::keepers;
+use super::onward::bits;
 use super::show::ShowNodes;
 use super::stencil::{CachedValue, Constants, StencilRequest, cached_type};
 use super::{SLOT_BYTES, WORD};
 use crate::ir::bytecode::{MAX_OPERANDS, OperandKind};
 use crate::ir::graph::Effect;
 use crate::ir::index::{Block, Node};
-use crate::ir::sites::COUNT_OFFSET;
+use crate::ir::sites::{COUNT_OFFSET, FORGOTTEN_OFFSET};
 use crate::ir::stencil::{HoleSource, HoleValue, HoleValues, Range};
 use crate::ir::template::Resume;
 use crate::vocab::{Op, Props, Sig, Type};
@@ -278,11 +279,14 @@ impl Operands for HoleOperands<'_> {
         match *run {}
     }
 
-    fn general(&mut self, cursor: &mut Cursor<'_>) {
+    fn general(&mut self, cursor: &mut Cursor<'_>) -> bool {
+        let is_only = matches!(self.request.cases, KnownCases::Only(_));
+        let leads_on = self.request.is_lean || self.request.cases.is_something();
         // What was written is not to be written again.
-        if (self.request.cases.is_something() || self.request.is_lean) && self.is_cached {
+        if leads_on && !is_only && self.is_cached {
             self.start_over(cursor);
         }
+        is_only
     }
 
     fn here(&mut self, cursor: &mut Cursor<'_>) -> Node {
@@ -297,15 +301,8 @@ impl Operands for HoleOperands<'_> {
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
         match self.request.cases {
             _ if self.request.is_lean => self.start_over(cursor),
-            KnownCases::None(operand) => {
-                let place = SitePlace { operand, offset: COUNT_OFFSET as u32, learns_slowly: true };
-                let (count, none) = (self.in_memory(cursor, place, Type::I32), cursor.constant(Type::I32, 0));
-                let is_there = cursor.add(Op::NE, Sig { from: Type::I32, ty: Type::Flag }, &[count, none], 0);
-                let (general, rest) = (self.exit_block(cursor, GENERAL), cursor.graph.add_block());
-                cursor.branch(is_there, general, rest);
-                cursor.block = rest;
-            }
-            _ => self.general(cursor),
+            KnownCases::None(_) | KnownCases::Only(_) => self.leave_for_cases(cursor),
+            KnownCases::Nothing | KnownCases::First(_) => _ = self.general(cursor),
         }
         if cursor.is_reached() {
             let (entry, one) = (self.slow_entry(cursor), cursor.constant(Type::I8, 1));
@@ -497,6 +494,31 @@ impl<'a> HoleOperands<'a> {
     fn start_over(&mut self, cursor: &mut Cursor<'_>) {
         let to = self.exit_block(cursor, GENERAL);
         cursor.jump(to);
+    }
+
+    /// Leaves the function if a site has other cases by now than are known.
+    fn leave_for_cases(&mut self, cursor: &mut Cursor<'_>) {
+        match self.request.cases {
+            KnownCases::Nothing | KnownCases::First(_) => {}
+            KnownCases::None(sites) => bits(sites).for_each(|site| {
+                self.leave_if_more(cursor, site as u8, (COUNT_OFFSET, Type::I32), 0);
+            }),
+            KnownCases::Only(KnownCase { first, .. }) => {
+                self.leave_if_more(cursor, first.operand, (COUNT_OFFSET, Type::I32), 1);
+                // Another may have taken its place.
+                self.leave_if_more(cursor, first.operand, (FORGOTTEN_OFFSET, Type::I8), 0);
+            }
+        }
+    }
+
+    /// Leaves the function if a number in a site's memory is greater than this.
+    fn leave_if_more(&mut self, cursor: &mut Cursor<'_>, site: u8, (offset, ty): (usize, Type), known: u64) {
+        let place = SitePlace { operand: site, offset: offset as u32, learns_slowly: true };
+        let (found, known) = (self.in_memory(cursor, place, ty), cursor.constant(ty, known));
+        let are_more = cursor.add(Op::UGT, Sig { from: ty, ty: Type::Flag }, &[found, known], 0);
+        let (general, rest) = (self.exit_block(cursor, GENERAL), cursor.graph.add_block());
+        cursor.branch(are_more, general, rest);
+        cursor.block = rest;
     }
 
     /// A value in the memory of a site.

@@ -27,6 +27,41 @@ impl KnownValues {
     }
 }
 
+/// Follows control through the steps of a template, in order.
+struct Reach {
+    reaches: Vec<bool>,
+    comes: bool,
+    lacks_slow_path: bool,
+}
+
+impl Reach {
+    fn new(template: &Template, lacks_slow_path: bool) -> Reach {
+        Reach { reaches: vec![false; template.blocks as usize], comes: true, lacks_slow_path }
+    }
+
+    /// Whether control comes to the next step. `known` is asked for flags.
+    #[inline(always)]
+    fn comes_to(&mut self, step: &Step, known: impl Fn(Ref) -> Option<u64>) -> bool {
+        match *step {
+            Step::Slow if self.lacks_slow_path => self.comes = false,
+            // Control comes to each block from an earlier one: only loops are entered again from behind.
+            Step::Block { block, .. } => self.comes = self.reaches[block as usize],
+            Step::Jump { block, .. } => self.reach(block, true),
+            Step::Branch { flag, then, otherwise, .. } => {
+                let flag = known(flag);
+                self.reach(then, flag != Some(0));
+                self.reach(otherwise, flag.is_none_or(|flag| flag == 0));
+            }
+            _ => {}
+        }
+        self.comes
+    }
+
+    fn reach(&mut self, block: BlockRef, goes: bool) {
+        self.reaches[block as usize] |= self.comes && goes;
+    }
+}
+
 /// Whether control may come to each step, also without the slow path if that is left out. `known` is asked for the value of a step, with
 /// the values of those before it.
 fn reached_steps(
@@ -34,36 +69,23 @@ fn reached_steps(
     lacks_slow_path: bool,
     known: impl Fn(&Step, &KnownValues) -> Option<u64>,
 ) -> Vec<bool> {
-    let mut reaches = vec![false; template.blocks as usize];
     let (mut values, mut n_values) = (KnownValues::default(), 0);
-    let mut comes = true;
-    let mut all = Vec::with_capacity(template.steps.len());
-    for step in template.steps {
-        let mut reach = |block: BlockRef, comes: bool| reaches[block as usize] |= comes;
-        match *step {
-            Step::Slow if lacks_slow_path => comes = false,
-            // Control comes to each block from an earlier one: only loops are entered again from behind.
-            Step::Block { block, .. } => comes = reaches[block as usize],
-            Step::Jump { block, .. } => reach(block, comes),
-            Step::Branch { flag, then, otherwise, .. } => {
-                let flag = values.get(flag);
-                reach(then, comes && flag != Some(0));
-                reach(otherwise, comes && flag.is_none_or(|flag| flag == 0));
-            }
-            _ => {}
-        }
-        all.push(comes);
+    let mut reach = Reach::new(template, lacks_slow_path);
+    let comes_to = |step: &Step| {
+        let comes = reach.comes_to(step, |flag| values.get(flag));
         if comes && let Some(bits) = known(step, &values) {
             values.set(n_values, bits);
         }
         n_values += step.n_values();
-    }
-    all
+        comes
+    };
+    template.steps.iter().map(comes_to).collect()
 }
 
 /// Whether control comes to each step without the slow path.
 pub(super) fn quick_steps(template: &Template) -> Vec<bool> {
-    reached_steps(template, true, |_, _| None)
+    let mut reach = Reach::new(template, true);
+    template.steps.iter().map(|step| reach.comes_to(step, |_| None)).collect()
 }
 
 /// Follows the steps of a template in order; says of each whether control comes there without the slow path.

@@ -47,8 +47,10 @@ pub(super) trait Operands {
     fn known_case(&mut self, _: &mut Cursor<'_>, _: u8, _: CaseField) -> Node {
         unreachable!("only stencils are made of the variants that know a case")
     }
-    /// The case that is known is not the one at hand. May end the block.
-    fn general(&mut self, _: &mut Cursor<'_>) {}
+    /// The case that is known is not the one at hand. May end the block. Returns whether it is known that there is no other.
+    fn general(&mut self, _: &mut Cursor<'_>) -> bool {
+        false
+    }
     /// An operator. The implementation decides how a function gets its context, its frame and its unit.
     fn operator(&mut self, cursor: &mut Cursor<'_>, op: Op, sig: Sig, inputs: Inputs<'_>, imm: u64) -> Node;
     /// An operator whose constant is an operand.
@@ -238,7 +240,9 @@ impl<O: Operands> Linker<'_, O> {
         blocks.extend((0..template.blocks).map(LocalBlock::new));
         for step in template.steps {
             match *step {
-                Step::Jump { block, .. } => blocks[block as usize].awaited += 1,
+                Step::Jump { block, .. } | Step::General { none: block } => {
+                    blocks[block as usize].awaited += 1;
+                }
                 Step::Branch { then, otherwise, .. } => {
                     blocks[then as usize].awaited += 1;
                     blocks[otherwise as usize].awaited += 1;
@@ -257,17 +261,17 @@ impl<O: Operands> Linker<'_, O> {
         local.block
     }
 
-    /// Whether a block that starts now has no edges because all of them would come from steps that were left out.
+    /// Whether a block that starts now has no edges because all of them would come from steps that were left out. Control comes to each block
+    /// from an earlier one, so a loop whose head nothing leads to so far is left out as a whole.
     fn is_left_out(&self, block: BlockRef) -> bool {
-        let local = &self.scratch.blocks[block as usize];
-        local.awaited == 0 && !local.block.is_some()
+        !self.scratch.blocks[block as usize].block.is_some()
     }
 
     /// Leaves out a step behind a slow path that was left out, or for a case that a site does not have.
     fn leave_out(&mut self, step: &Step) {
         self.scratch.values.extend(core::iter::repeat_n(Node::NONE, step.n_values()));
         match *step {
-            Step::Jump { block, .. } => self.linked(block),
+            Step::Jump { block, .. } | Step::General { none: block } => self.linked(block),
             Step::Branch { then, otherwise, .. } => {
                 self.linked(then);
                 self.linked(otherwise);
@@ -313,7 +317,10 @@ impl<O: Operands> Linker<'_, O> {
             Step::Slow => return operands.slow(cursor),
             Step::Outside { operand } => return operands.outside(cursor, operand),
             Step::Quicken { opcode } => return self.quicken(opcode, template),
-            Step::General => return operands.general(cursor),
+            Step::General { none } => match operands.general(cursor) {
+                true => return self.jump(none, &[]),
+                false => return self.linked(none),
+            },
             Step::Show { call } => return self.show(call),
             Step::Frames => operands.newest(cursor),
             Step::Write { operand, value } => {
@@ -366,7 +373,7 @@ impl<O: Operands> Linker<'_, O> {
             | Step::Slow
             | Step::Outside { .. }
             | Step::Quicken { .. }
-            | Step::General
+            | Step::General { .. }
             | Step::Show { .. }
             | Step::Frames
             | Step::Block { .. } => unreachable!("it does not end a block"),

@@ -28,7 +28,7 @@ pub(super) fn keepers(template: &Template, vocab: Vocabulary) -> Vec<bool> {
             }
         };
         match *step {
-            Step::Jump { block, .. } => edge(block),
+            Step::Jump { block, .. } | Step::General { none: block } => edge(block),
             Step::Branch { then, otherwise, .. } => {
                 edge(then);
                 edge(otherwise);

@@ -10,7 +10,7 @@ use super::known_steps::quick_steps;
 use crate::ir::bits::{BitSet, Bits};
 use crate::ir::bytecode::{MAX_OPERANDS, OperandInfo, OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
-use crate::ir::template::{Arguments, Resume, Step, Template};
+use crate::ir::template::{Arguments, BlockRef, Resume, Step, Template};
 
 /// The operands that are read from some place of a template on, and those that were written where control leaves it. One bit stands for
 /// each operand.
@@ -18,13 +18,17 @@ use crate::ir::template::{Arguments, Resume, Step, Template};
 pub(super) struct Onward {
     /// Those that may be read before they are written.
     pub(super) reads: u16,
-    /// Those that are written on all ways to the next bytecode; `None` if there is no way.
-    pub(super) next: Option<u16>,
-    /// The same for the bytecodes that each label names.
-    pub(super) labels: [Option<u16>; MAX_OPERANDS],
-    /// The same for the bytecode itself.
-    pub(super) here: Option<u16>,
+    /// The places where control may go on, a bit for each: the bytecodes that the label in this operand names, [`NEXT`] or [`HERE`].
+    ways: u32,
+    /// Those that are written on all ways to each of these places; all where there is no way, so that ways merge by `and`.
+    written: [u16; PLACES],
 }
+
+/// The place behind those that labels name: the next bytecode.
+const NEXT: usize = MAX_OPERANDS;
+/// The bytecode itself.
+const HERE: usize = MAX_OPERANDS + 1;
+const PLACES: usize = MAX_OPERANDS + 2;
 
 /// What a template does with its operands.
 #[derive(Debug, Default)]
@@ -57,11 +61,12 @@ pub(super) enum Way {
 
 /// The positions of a word's set bits.
 #[inline(always)]
-pub(super) fn bits(mut word: u16) -> impl Iterator<Item = usize> {
+pub(super) fn bits(word: impl Into<u32>) -> impl Iterator<Item = usize> {
+    let mut word = word.into();
     core::iter::from_fn(move || {
         let bit = word.trailing_zeros() as usize;
         word &= word.wrapping_sub(1);
-        (bit < u16::BITS as usize).then_some(bit)
+        (bit < u32::BITS as usize).then_some(bit)
     })
 }
 
@@ -116,49 +121,47 @@ impl Onward {
                 alive.unite_but(&there, written);
             }
         };
-        for (way, written) in [(Way::Next, self.next), (Way::Here, self.here)] {
-            if let Some(written) = written {
-                arrive(way, written);
-            }
-        }
-        for (operand, written) in self.labels.iter().enumerate() {
-            if let Some(written) = *written {
-                operands.targets(operand).for_each(|to| arrive(Way::To(to), written));
+        for place in bits(self.ways) {
+            let written = self.written[place];
+            match place {
+                NEXT => arrive(Way::Next, written),
+                HERE => arrive(Way::Here, written),
+                label => operands.targets(label).for_each(|to| arrive(Way::To(to), written)),
             }
         }
         operands.each_register(self.reads, |register| _ = alive.insert(register));
     }
 
     /// Control does not go on.
-    const NOWHERE: Onward = Onward { reads: 0, next: None, labels: [None; MAX_OPERANDS], here: None };
-    const TO_NEXT: Onward = Onward { next: Some(0), ..Onward::NOWHERE };
-    const TO_HERE: Onward = Onward { here: Some(0), ..Onward::NOWHERE };
+    const NOWHERE: Onward = Onward { reads: 0, ways: 0, written: [u16::MAX; PLACES] };
+    const TO_NEXT: Onward = Onward::to(NEXT);
+    const TO_HERE: Onward = Onward::to(HERE);
 
-    const fn to_label(operand: u8) -> Onward {
+    /// Control goes on there.
+    const fn to(place: usize) -> Onward {
         let mut onward = Onward::NOWHERE;
-        onward.labels[operand as usize] = Some(0);
+        onward.ways = 1 << place;
+        onward.written[place] = 0;
         onward
     }
 
-    const fn or(mut self, other: Onward) -> Onward {
+    const fn add(&mut self, other: &Onward) {
         self.reads |= other.reads;
-        (self.next, self.here) = (either(self.next, other.next), either(self.here, other.here));
-        let mut label = 0;
-        while label < MAX_OPERANDS {
-            self.labels[label] = either(self.labels[label], other.labels[label]);
-            label += 1;
+        self.ways |= other.ways;
+        let mut place = 0;
+        while place < PLACES {
+            self.written[place] &= other.written[place];
+            place += 1;
         }
-        self
     }
 
     const fn write(&mut self, operand: u8) {
         let bit = 1 << operand;
         self.reads &= !bit;
-        (self.next, self.here) = (with(self.next, bit), with(self.here, bit));
-        let mut label = 0;
-        while label < MAX_OPERANDS {
-            self.labels[label] = with(self.labels[label], bit);
-            label += 1;
+        let mut place = 0;
+        while place < PLACES {
+            self.written[place] |= bit;
+            place += 1;
         }
     }
 
@@ -168,39 +171,39 @@ impl Onward {
         }
     }
 
-    /// What a template does from in front of a step on, if this is what it does from behind it. What is known of blocks is in the list.
-    const fn before(mut self, step: &Step, blocks: &[Onward]) -> Onward {
+    /// From what a template does behind a step, makes what it does from in front of the step on. What is known of blocks is in the list.
+    const fn go_before(&mut self, step: &Step, blocks: &[Onward]) {
         match *step {
-            Step::Next | Step::Exit { to: Resume::Next } => return Onward::TO_NEXT,
+            Step::Next | Step::Exit { to: Resume::Next } => *self = Onward::TO_NEXT,
             Step::Goto { operand } | Step::Exit { to: Resume::Label(operand) } => {
-                return Onward::to_label(operand);
+                *self = Onward::to(operand as usize);
             }
-            Step::Exit { to: Resume::Here } => return Onward::TO_HERE,
+            Step::Exit { to: Resume::Here } => *self = Onward::TO_HERE,
             // Code without the slow path, or without what is outside of a site's cases, is left there.
-            Step::Slow | Step::Outside { .. } => return self.or(Onward::TO_HERE),
+            Step::Slow | Step::Outside { .. } => self.add(&Onward::TO_HERE),
             Step::Switch { operands, .. } => {
-                self = Onward::NOWHERE;
+                *self = Onward::NOWHERE;
                 let mut way = 0;
                 while way < operands.as_slice().len() {
-                    self = self.or(Onward::to_label(operands.as_slice()[way]));
+                    self.add(&Onward::to(operands.as_slice()[way] as usize));
                     way += 1;
                 }
             }
-            Step::Return { .. } | Step::Trap { .. } => return Onward::NOWHERE,
+            Step::Return { .. } | Step::Trap { .. } => *self = Onward::NOWHERE,
             Step::Tail { args, .. } => {
-                self = Onward::NOWHERE;
+                *self = Onward::NOWHERE;
                 self.read_run(args);
             }
-            Step::Jump { block, .. } => return blocks[block as usize],
+            Step::Jump { block, .. } => *self = blocks[block as usize],
             Step::Branch { then, otherwise, .. } => {
-                return blocks[then as usize].or(blocks[otherwise as usize]);
+                *self = blocks[then as usize];
+                self.add(&blocks[otherwise as usize]);
             }
             Step::Write { operand, .. } => self.write(operand),
             Step::Read { operand, .. } => self.reads |= 1 << operand,
             Step::Invoke { args, .. } => self.read_run(args),
             _ => {}
         }
-        self
     }
 
     /// What a template does from its start on, as other bytecodes see it: whether it exits at its own bytecode is its own affair. The
@@ -220,48 +223,26 @@ impl Onward {
                     Step::Window { operand } => windows |= 1 << operand,
                     _ => {}
                 }
-                onward = onward.before(&template.steps[at], &blocks);
+                onward.go_before(&template.steps[at], &blocks);
             }
             if !has_changed {
-                return Onward { reads: onward.reads | windows, here: None, ..onward };
+                onward.reads |= windows;
+                onward.ways &= !(1 << HERE);
+                onward.written[HERE] = u16::MAX;
+                return onward;
             }
         }
     }
 
     /// Whether the two are the same.
     const fn is(&self, other: &Onward) -> bool {
-        let mut is_same =
-            self.reads == other.reads && is_way(self.next, other.next) && is_way(self.here, other.here);
-        let mut label = 0;
-        while label < MAX_OPERANDS {
-            is_same &= is_way(self.labels[label], other.labels[label]);
-            label += 1;
+        let mut is_same = self.reads == other.reads && self.ways == other.ways;
+        let mut place = 0;
+        while place < PLACES {
+            is_same &= self.written[place] == other.written[place];
+            place += 1;
         }
         is_same
-    }
-}
-
-/// What is written on both of two ways that end at the same place, if there are two.
-const fn either(one: Option<u16>, other: Option<u16>) -> Option<u16> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one & other),
-        (Some(one), None) => Some(one),
-        (None, other) => other,
-    }
-}
-
-const fn with(way: Option<u16>, written: u16) -> Option<u16> {
-    match way {
-        Some(way) => Some(way | written),
-        None => None,
-    }
-}
-
-const fn is_way(one: Option<u16>, other: Option<u16>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => one == other,
-        (None, None) => true,
-        _ => false,
     }
 }
 
@@ -286,7 +267,7 @@ pub const fn assert_may_become<const FROM: usize, const TO: usize>(from: &Templa
 
 impl OperandUse {
     pub(super) fn of(template: &Template) -> OperandUse {
-        let mut blocks = vec![Onward::NOWHERE; template.blocks as usize];
+        let mut blocks = Blocks::new(template);
         let is_quick = quick_steps(template);
         loop {
             let mut known = OperandUse::default();
@@ -306,42 +287,75 @@ impl OperandUse {
         }
     }
 
-    /// Goes through the steps from the last to the first. Returns whether more is known of a block than before.
-    fn follow(&mut self, template: &Template, is_quick: &[bool], blocks: &mut [Onward]) -> bool {
-        let mut has_changed = false;
+    /// Goes through the steps from the last to the first. Returns whether what was known of a block where a jump leads back has changed.
+    fn follow(&mut self, template: &Template, is_quick: &[bool], blocks: &mut Blocks) -> bool {
         let (mut onward, mut behind) = (Onward::TO_NEXT, Onward::NOWHERE);
+        let mut has_changed = false;
         for (step, quick) in core::iter::zip(template.steps, is_quick).rev() {
             match *step {
-                Step::Block { block, .. } => {
-                    has_changed |= core::mem::replace(&mut blocks[block as usize], onward) != onward;
+                Step::Block { block, .. } => has_changed |= blocks.set(block, onward),
+                Step::Jump { block, .. } => blocks.jump(block),
+                Step::Branch { then, otherwise, .. } => {
+                    blocks.jump(then);
+                    blocks.jump(otherwise);
                 }
                 Step::Call { effect, .. } | Step::Invoke { effect, .. } => {
                     if effect == Effect::Observes {
-                        self.add_observed(onward, *quick);
+                        self.add_observed(&onward, *quick);
                     }
                     behind = onward;
                 }
-                Step::Show { call } => self.add_call(call, behind),
+                Step::Show { call } => self.add_call(call, &behind),
                 _ => {}
             }
-            onward = onward.before(step, blocks);
+            onward.go_before(step, &blocks.known);
         }
         self.start = onward;
         has_changed
     }
 
-    fn add_observed(&mut self, onward: Onward, quick: bool) {
-        self.observed = self.observed.or(onward);
+    fn add_observed(&mut self, onward: &Onward, quick: bool) {
+        self.observed.add(onward);
         if quick {
-            self.observed_quickly = self.observed_quickly.or(onward);
+            self.observed_quickly.add(onward);
         }
     }
 
     /// A call that stands in the body of `cached` is there once for each case.
-    fn add_call(&mut self, call: u32, onward: Onward) {
+    fn add_call(&mut self, call: u32, onward: &Onward) {
         match self.calls.iter_mut().find(|(known, _)| *known == call) {
-            Some((_, known)) => *known = known.or(onward),
-            None => self.calls.push((call, onward)),
+            Some((_, known)) => known.add(onward),
+            None => self.calls.push((call, *onward)),
         }
+    }
+}
+
+/// What is known of a template's blocks, while its steps are followed from the last to the first.
+struct Blocks {
+    known: Vec<Onward>,
+    /// Whether a jump leads back to a block, which was not known then.
+    is_loop: Vec<bool>,
+    is_known: Vec<bool>,
+}
+
+impl Blocks {
+    fn new(template: &Template) -> Blocks {
+        let blocks = template.blocks as usize;
+        Blocks {
+            known: vec![Onward::NOWHERE; blocks],
+            is_loop: vec![false; blocks],
+            is_known: vec![false; blocks],
+        }
+    }
+
+    fn jump(&mut self, block: BlockRef) {
+        self.is_loop[block as usize] |= !self.is_known[block as usize];
+    }
+
+    /// Sets what is known of a block. Returns whether jumps back have to be looked at again.
+    fn set(&mut self, block: BlockRef, onward: Onward) -> bool {
+        let block = block as usize;
+        self.is_known[block] = true;
+        core::mem::replace(&mut self.known[block], onward) != onward && self.is_loop[block]
     }
 }

@@ -41,8 +41,8 @@ pub struct StencilRequest<'a> {
     /// What is known of the cases of a site.
     pub cases: KnownCases<'a>,
     /// Whether it is without the slow path, and for other cases than the one that it knows. The function is left instead, if nothing was
-    /// written before: control goes to [`GENERAL`](super::GENERAL), and every VM register is in its slot. If no case is known, the function is
-    /// left in front of the slow path where there is a case by then.
+    /// written before: control goes to [`GENERAL`](super::GENERAL), and every VM register is in its slot. If it is known that there are no other
+    /// cases, the function is left in front of the slow path where there is one by then.
     pub is_lean: bool,
     /// The constants that have reserved machine registers.
     pub pinned: &'static [u64],
@@ -55,7 +55,7 @@ pub struct StencilRequest<'a> {
 impl StencilRequest<'_> {
     /// Whether the function may be left, for what the stencil lacks.
     pub(super) fn leaves(&self) -> bool {
-        self.is_lean || matches!(self.cases, KnownCases::None(_))
+        self.is_lean || matches!(self.cases, KnownCases::None(_) | KnownCases::Only(_))
     }
 }
 
