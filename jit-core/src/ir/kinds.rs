@@ -158,11 +158,15 @@ pub struct Term {
 impl Formula {
     /// Computes the result from the bits of the argument; `None` if one of the operators has no reference meaning.
     pub fn evaluate(self, vocab: Vocabulary, argument: u64) -> Option<u64> {
-        let mut values = vec![argument];
+        let mut values = Vec::with_capacity(1 + self.terms.len());
+        values.push(argument);
         for term in self.terms {
-            let mut operands: Vec<u64> = term.inputs.iter().map(|input| values[*input as usize]).collect();
-            operands.push(term.imm as u64);
-            values.push(vocab.evaluate(term.op, term.sig, &operands)?.ok()?);
+            // No operator that only computes has more than three inputs, and its constant is behind them.
+            let (mut operands, n_inputs) = ([term.imm as u64; 4], term.inputs.len());
+            for (operand, input) in core::iter::zip(operands.get_mut(..n_inputs)?, term.inputs) {
+                *operand = values[*input as usize];
+            }
+            values.push(vocab.evaluate(term.op, term.sig, operands.get(..=n_inputs)?)?.ok()?);
         }
         values.last().copied()
     }

@@ -5,12 +5,13 @@
 //! the answer follows from the template alone. Behind a tail call its caller has nothing to do at all: the callee takes the caller's place,
 //! if that is inlined itself.
 
-use super::known_steps::{each_step, quick_steps, steps_without_cases, steps_without_made};
+use super::known_steps::{ControlFlow, quick_steps, steps_without_cases, steps_without_made};
 use super::{FunctionSource, Linkage};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, Raw, run_of};
 use crate::ir::graph::Effect;
 use crate::ir::template::{Arguments, Ref, Step, Template};
 use crate::vocab::{Op, Type, Vocabulary};
+use core::cell::OnceCell;
 
 /// A call that can be inlined if its callee is known.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +47,12 @@ pub(super) struct OpcodeCalls {
     is_refused: QuickAndSlow,
     /// The steps that matter unless they are calls that are inlined.
     framed: Vec<Framed>,
+    /// The steps at which other code may see the VM registers in their slots, and whether control comes there without the slow path.
+    observing: Vec<(usize, bool)>,
     /// Whether it takes the frame's address, by which other code may see all registers at any time.
     pub(super) exposes: bool,
+    /// Where control goes in it, found when it is first asked for.
+    control: OnceCell<ControlFlow>,
 }
 
 /// A step at which a template needs a frame in memory, or ends its function by a tail call.
@@ -84,20 +89,28 @@ impl TemplateCalls {
             self.of_opcode.clear();
             self.of_opcode.resize_with(table.1, || None);
         }
-        let find = || OpcodeCalls::of(source.templates[opcode], &source.opcodes[opcode], shows);
+        let find = || OpcodeCalls::of(source.vocab, source.templates[opcode], &source.opcodes[opcode], shows);
         self.of_opcode[opcode].get_or_insert_with(find)
+    }
+
+    /// The same of an opcode that was asked for before.
+    pub(super) fn known(&self, opcode: usize) -> &OpcodeCalls {
+        self.of_opcode[opcode].as_ref().expect("it was found out when the bytecode was planned")
     }
 }
 
 impl OpcodeCalls {
-    fn of(template: &Template, opcode: &OpcodeInfo, shows: bool) -> OpcodeCalls {
+    fn of(vocab: Vocabulary, template: &Template, opcode: &OpcodeInfo, shows: bool) -> OpcodeCalls {
         let is_written = opcode.operands.iter().any(|info| info.kind == OperandKind::RegsMut);
         let mut is_refused = QuickAndSlow { quick: is_written, slow: false };
-        let (mut framed, mut was_shown) = (Vec::new(), false);
+        let (mut framed, mut observing, mut was_shown) = (Vec::new(), Vec::new(), false);
         let quick_steps = quick_steps(template);
         for (number, (step, &quick)) in core::iter::zip(template.steps, &quick_steps).enumerate() {
             let is_shown = core::mem::replace(&mut was_shown, matches!(step, Step::Show { .. }));
             let goes_with_made = false;
+            if observes(step) {
+                observing.push((number, quick));
+            }
             match step {
                 Step::Window { .. } => {
                     let part = if quick { &mut is_refused.quick } else { &mut is_refused.slow };
@@ -121,11 +134,28 @@ impl OpcodeCalls {
             }
         }
         if template.steps.iter().any(|step| matches!(step, Step::Node { op: Op::KEPT, .. })) {
-            let without_made = steps_without_made(template);
-            framed.iter_mut().for_each(|framed| framed.goes_with_made = !without_made[framed.step]);
+            let control = ControlFlow::of(template);
+            let without_made = steps_without_made(vocab, template, &control);
+            framed.iter_mut().for_each(|framed| framed.goes_with_made = !without_made.contains(framed.step));
         }
         let exposes = template.takes_address_of_frame();
-        OpcodeCalls { sites: call_sites(template, opcode, &quick_steps), is_refused, framed, exposes }
+        let sites = call_sites(template, opcode, &quick_steps);
+        OpcodeCalls { sites, is_refused, framed, observing, exposes, control: OnceCell::new() }
+    }
+
+    /// Where control goes in the template, which is the opcode's.
+    pub(super) fn control(&self, template: &Template) -> &ControlFlow {
+        self.control.get_or_init(|| ControlFlow::of(template))
+    }
+
+    /// Where other code may see the VM registers in their slots, beside what happens at these steps.
+    pub(super) fn observing(&self, is_left_out: impl Fn(usize) -> bool) -> QuickAndSlow {
+        let mut parts = QuickAndSlow::default();
+        for &(step, quick) in &self.observing {
+            let part = if quick { &mut parts.quick } else { &mut parts.slow };
+            *part |= !is_left_out(step);
+        }
+        parts
     }
 
     /// What a bytecode needs beside what these of its calls need, which are inlined.
@@ -229,18 +259,14 @@ impl QuickAndSlow {
     }
 }
 
-fn parts_with(template: &Template, is_it: impl Fn(usize, &Step) -> bool) -> QuickAndSlow {
+/// Where other code may see the VM registers in their slots.
+pub(super) fn observing(template: &Template) -> QuickAndSlow {
     let mut parts = QuickAndSlow::default();
-    each_step(template, |number, step, quick| {
+    for (step, quick) in core::iter::zip(template.steps, quick_steps(template)) {
         let part = if quick { &mut parts.quick } else { &mut parts.slow };
-        *part |= is_it(number, step);
-    });
+        *part |= observes(step);
+    }
     parts
-}
-
-/// Where other code may see the VM registers in their slots, beside what happens in these calls, which are inlined.
-pub(super) fn observing(template: &Template, is_inlined: impl Fn(usize) -> bool) -> QuickAndSlow {
-    parts_with(template, |number, step| observes(step) && !is_inlined(number))
 }
 
 /// The site, which gets cases on the slow path only, without whose cases other code sees VM registers on that path only, if there is one.
@@ -249,10 +275,10 @@ pub(super) fn observes_for(vocab: Vocabulary, template: &Template) -> Option<u8>
         Step::SiteValue { operand, learns_slowly: true, .. } => Some(operand),
         _ => None,
     })?;
-    let remains = steps_without_cases(vocab, template, site);
-    core::iter::zip(template.steps, remains)
-        .all(|(step, remains)| !remains || !observes(step))
-        .then_some(site)
+    let control = ControlFlow::of(template);
+    let remaining = steps_without_cases(vocab, template, &control, site);
+    let mut observing = template.steps.iter().enumerate().filter(|(_, step)| observes(step));
+    observing.all(|(number, _)| !remaining.contains(number)).then_some(site)
 }
 
 fn observes(step: &Step) -> bool {

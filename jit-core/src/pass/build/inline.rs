@@ -120,7 +120,7 @@ pub(super) struct InlinePlan {
     can_show: bool,
     /// By callee: the least depth at which it turned out to need a frame. It is not tried there again, nor deeper.
     refused_at: Vec<usize>,
-    templates: TemplateCalls,
+    pub(super) templates: TemplateCalls,
 }
 
 /// How much of a plan there was before a frame was added.
@@ -285,8 +285,8 @@ impl InlinePlan {
         let is_inlined = |step| self.call_of(place, step).is_some() || is_left_out(step);
         let mut need = calls.needs_frame(lacks_slow_path, is_inlined);
         if need >= FrameNeed::Shown {
-            let reached = steps_of_bytecode(owner, owner.templates[opcode], &raws, lacks_slow_path);
-            need = calls.needs_frame(lacks_slow_path, |step| is_inlined(step) || !reached[step]);
+            let reached = steps_of_bytecode(owner, (opcode, calls), &raws, lacks_slow_path);
+            need = calls.needs_frame(lacks_slow_path, |step| is_inlined(step) || !reached.contains(step));
         }
         self.templates = templates;
         need

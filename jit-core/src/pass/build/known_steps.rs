@@ -1,9 +1,11 @@
 //! Which steps of a template control comes to.
 //!
-//! In: a template, and which of its values are known. Out: for each step whether control may come there. Cost: linear in the steps.
+//! In: a template, and which of its values are known. Out: the steps to which control may come. Cost: what follows from the template alone is
+//! found once, linear in its steps ([`ControlFlow`]); then it is linear in the blocks that control comes to, and in what computes the flags
+//! there.
 
 use super::FunctionSource;
-use super::calls::CalleeAt;
+use super::calls::{CalleeAt, OpcodeCalls};
 use crate::ir::bytecode::Raw;
 use crate::ir::sites::COUNT_OFFSET;
 use crate::ir::template::{BlockRef, Ref, Step, StepImm, Template};
@@ -12,129 +14,213 @@ use crate::vocab::{Op, Vocabulary};
 /// No operator that only computes has more inputs.
 const MAX_INPUTS: usize = 3;
 
-/// The values of a template that are known, by number.
-#[derive(Default)]
-struct KnownValues(Vec<Option<u64>>);
-
-impl KnownValues {
-    fn get(&self, value: Ref) -> Option<u64> {
-        self.0.get(value as usize).copied().flatten()
-    }
-
-    fn set(&mut self, value: usize, bits: u64) {
-        self.0.resize(value, None);
-        self.0.push(Some(bits));
-    }
+/// Where control goes in a template.
+#[derive(Debug)]
+pub(super) struct ControlFlow {
+    /// The blocks in order. The first has no number.
+    blocks: Vec<ControlBlock>,
+    /// For each block's number, which of the blocks it is.
+    by_number: Vec<u32>,
+    /// For each value the step that computes it.
+    computed_by: Vec<u32>,
 }
 
-/// Follows control through the steps of a template, in order.
-struct Reach {
-    reaches: Vec<bool>,
-    comes: bool,
+#[derive(Clone, Copy, Debug)]
+struct ControlBlock {
+    start: u32,
+    /// Where the slow path starts, if it does so in this block.
+    slow: Option<u32>,
+    end: ControlEnd,
+}
+
+/// Where control goes from a block, within the template.
+#[derive(Clone, Copy, Debug)]
+enum ControlEnd {
+    Leaves,
+    Jump(BlockRef),
+    Branch(Ref, BlockRef, BlockRef),
+}
+
+/// The steps of a template to which control may come.
+pub(super) struct ReachedSteps<'a> {
+    control: &'a ControlFlow,
     lacks_slow_path: bool,
+    /// For each block, in order.
+    comes: Vec<bool>,
 }
 
-impl Reach {
-    fn new(template: &Template, lacks_slow_path: bool) -> Reach {
-        Reach { reaches: vec![false; template.blocks as usize], comes: true, lacks_slow_path }
+impl ControlFlow {
+    pub(super) fn of(template: &Template) -> ControlFlow {
+        let mut blocks = vec![ControlBlock { start: 0, slow: None, end: ControlEnd::Leaves }];
+        let (mut by_number, mut computed_by) = (vec![0; template.blocks as usize], Vec::new());
+        for (number, step) in template.steps.iter().enumerate() {
+            let start = number as u32;
+            if let Step::Block { block, .. } = *step {
+                by_number[block as usize] = blocks.len() as u32;
+                blocks.push(ControlBlock { start, slow: None, end: ControlEnd::Leaves });
+            }
+            let block = blocks.last_mut().expect("there is the first");
+            match *step {
+                Step::Slow => _ = block.slow.get_or_insert(start),
+                Step::Jump { block: to, .. } => block.end = ControlEnd::Jump(to),
+                Step::Branch { flag, then, otherwise, .. } => {
+                    block.end = ControlEnd::Branch(flag, then, otherwise);
+                }
+                _ => {}
+            }
+            computed_by.extend(core::iter::repeat_n(start, step.n_values()));
+        }
+        ControlFlow { blocks, by_number, computed_by }
     }
 
-    /// Whether control comes to the next step. `known` is asked for flags.
-    #[inline(always)]
-    fn comes_to(&mut self, step: &Step, known: impl Fn(Ref) -> Option<u64>) -> bool {
+    /// To which steps control may come, also without the slow path if that is left out. `flag` is asked for flags.
+    fn reached(&self, lacks_slow_path: bool, mut flag: impl FnMut(Ref) -> Option<u64>) -> ReachedSteps<'_> {
+        let mut comes = vec![false; self.blocks.len()];
+        comes[0] = true;
+        let mut next = vec![0];
+        while let Some(at) = next.pop() {
+            let ControlBlock { slow, end, .. } = self.blocks[at as usize];
+            if slow.is_some() && lacks_slow_path {
+                continue;
+            }
+            let mut reach = |block: BlockRef| {
+                let to = self.by_number[block as usize];
+                if !core::mem::replace(&mut comes[to as usize], true) {
+                    next.push(to);
+                }
+            };
+            match end {
+                ControlEnd::Leaves => {}
+                ControlEnd::Jump(to) => reach(to),
+                ControlEnd::Branch(condition, then, otherwise) => {
+                    let known = flag(condition);
+                    if known != Some(0) {
+                        reach(then);
+                    }
+                    if known.is_none_or(|flag| flag == 0) {
+                        reach(otherwise);
+                    }
+                }
+            }
+        }
+        ReachedSteps { control: self, lacks_slow_path, comes }
+    }
+}
+
+impl ReachedSteps<'_> {
+    /// Whether control may come to a step.
+    pub(super) fn contains(&self, step: usize) -> bool {
+        let behind = self.control.blocks.partition_point(|block| block.start as usize <= step);
+        let is_left_out = |slow: u32| self.lacks_slow_path && slow as usize <= step;
+        self.comes[behind - 1] && !self.control.blocks[behind - 1].slow.is_some_and(is_left_out)
+    }
+}
+
+/// What is known of a template's values, found where it is asked for.
+struct KnownValues<'a, F> {
+    vocab: Vocabulary,
+    template: &'a Template,
+    control: &'a ControlFlow,
+    /// What a step gives that computes nothing, if that is known.
+    given: F,
+    /// Those that were asked for.
+    found: Vec<(Ref, Option<u64>)>,
+}
+
+impl<F: Fn(&Step) -> Option<u64>> KnownValues<'_, F> {
+    fn get(&mut self, value: Ref) -> Option<u64> {
+        if let Some((_, known)) = self.found.iter().find(|(other, _)| *other == value) {
+            return *known;
+        }
+        let step = &self.template.steps[self.control.computed_by[value as usize] as usize];
+        let known = match step {
+            Step::Node { op, .. } if *op != Op::KEPT => self.computed(step),
+            _ => (self.given)(step),
+        };
+        self.found.push((value, known));
+        known
+    }
+
+    /// What a step computes of values that are known.
+    fn computed(&mut self, step: &Step) -> Option<u64> {
+        let Step::Node { op, sig, inputs, imm: StepImm::Known(imm) } = *step else { return None };
+        let reference = self.vocab.info(op).reference?;
+        let mut operands = [imm as u64; MAX_INPUTS + 1];
+        let known = operands.get_mut(..inputs.len()).filter(|known| known.len() <= MAX_INPUTS)?;
+        for (known, input) in core::iter::zip(known, inputs.iter()) {
+            *known = self.get(*input)?;
+        }
+        reference(sig, &operands[..=inputs.len()]).ok()
+    }
+}
+
+/// Whether control comes to each step without the slow path.
+pub(super) fn quick_steps(template: &Template) -> Vec<bool> {
+    let mut reaches = vec![false; template.blocks as usize];
+    let mut comes = true;
+    let comes_to = |step: &Step| {
+        let mut reach = |block: BlockRef| reaches[block as usize] |= comes;
         match *step {
-            Step::Slow if self.lacks_slow_path => self.comes = false,
+            Step::Slow => comes = false,
             // Control comes to each block from an earlier one: only loops are entered again from behind.
-            Step::Block { block, .. } => self.comes = self.reaches[block as usize],
-            Step::Jump { block, .. } => self.reach(block, true),
-            Step::Branch { flag, then, otherwise, .. } => {
-                let flag = known(flag);
-                self.reach(then, flag != Some(0));
-                self.reach(otherwise, flag.is_none_or(|flag| flag == 0));
+            Step::Block { block, .. } => comes = reaches[block as usize],
+            Step::Jump { block, .. } => reach(block),
+            Step::Branch { then, otherwise, .. } => {
+                reach(then);
+                reach(otherwise);
             }
             _ => {}
         }
-        self.comes
-    }
-
-    fn reach(&mut self, block: BlockRef, goes: bool) {
-        self.reaches[block as usize] |= self.comes && goes;
-    }
-}
-
-/// Whether control may come to each step, also without the slow path if that is left out. `known` is asked for the value of a step, with
-/// the values of those before it.
-fn reached_steps(
-    template: &Template,
-    lacks_slow_path: bool,
-    known: impl Fn(&Step, &KnownValues) -> Option<u64>,
-) -> Vec<bool> {
-    let (mut values, mut n_values) = (KnownValues::default(), 0);
-    let mut reach = Reach::new(template, lacks_slow_path);
-    let comes_to = |step: &Step| {
-        let comes = reach.comes_to(step, |flag| values.get(flag));
-        if comes && let Some(bits) = known(step, &values) {
-            values.set(n_values, bits);
-        }
-        n_values += step.n_values();
         comes
     };
     template.steps.iter().map(comes_to).collect()
 }
 
-/// Whether control comes to each step without the slow path.
-pub(super) fn quick_steps(template: &Template) -> Vec<bool> {
-    let mut reach = Reach::new(template, true);
-    template.steps.iter().map(|step| reach.comes_to(step, |_| None)).collect()
+/// To which steps control comes also if the memory is not made that the template makes.
+pub(super) fn steps_without_made<'a>(
+    vocab: Vocabulary,
+    template: &'a Template,
+    control: &'a ControlFlow,
+) -> ReachedSteps<'a> {
+    let given = |step: &Step| matches!(step, Step::Node { op: Op::KEPT, .. }).then_some(0);
+    let mut values = KnownValues { vocab, template, control, given, found: Vec::new() };
+    control.reached(false, |flag| values.get(flag))
 }
 
-/// Follows the steps of a template in order; says of each whether control comes there without the slow path.
-pub(super) fn each_step(template: &Template, mut look: impl FnMut(usize, &Step, bool)) {
-    for (number, (step, quick)) in core::iter::zip(template.steps, quick_steps(template)).enumerate() {
-        look(number, step, quick);
-    }
-}
-
-/// Whether control comes to each step also if the memory is not made that the template makes.
-pub(super) fn steps_without_made(template: &Template) -> Vec<bool> {
-    reached_steps(template, false, |step, _| matches!(step, Step::Node { op: Op::KEPT, .. }).then_some(0))
-}
-
-/// Whether control comes to each step without the slow path, if a site has no cases.
-pub(super) fn steps_without_cases(vocab: Vocabulary, template: &Template, site: u8) -> Vec<bool> {
-    reached_steps(template, true, |step, values| match *step {
+/// To which steps control comes without the slow path, if a site has no cases.
+pub(super) fn steps_without_cases<'a>(
+    vocab: Vocabulary,
+    template: &'a Template,
+    control: &'a ControlFlow,
+    site: u8,
+) -> ReachedSteps<'a> {
+    let given = |step: &Step| match *step {
         Step::SiteValue { operand, offset, .. } => {
             (operand == site && offset as usize == COUNT_OFFSET).then_some(0)
         }
-        _ => computed(vocab, step, values),
-    })
+        _ => None,
+    };
+    let mut values = KnownValues { vocab, template, control, given, found: Vec::new() };
+    control.reached(true, |flag| values.get(flag))
 }
 
-/// Whether control may come to each step for one bytecode, given its constants and what its sites have learned.
-pub(super) fn steps_of_bytecode(
+/// To which steps control may come for one bytecode, given its constants and what its sites have learned.
+pub(super) fn steps_of_bytecode<'a>(
     source: &FunctionSource<'_>,
-    template: &Template,
+    (opcode, calls): (usize, &'a OpcodeCalls),
     raws: &[Raw],
     lacks_slow_path: bool,
-) -> Vec<bool> {
-    reached_steps(template, lacks_slow_path, |step, values| match *step {
+) -> ReachedSteps<'a> {
+    let (vocab, template) = (source.vocab, source.templates[opcode]);
+    let control = calls.control(template);
+    let given = |step: &Step| match *step {
         Step::Constant { operand, ty } => Some(ty.truncate(raws[operand as usize])),
         Step::SiteValue { operand, offset, ty, learns_slowly } => {
             let site = CalleeAt::Site { operand, offset, learns_slowly };
             site.known(source, raws, ty, lacks_slow_path)
         }
-        _ => computed(source.vocab, step, values),
-    })
-}
-
-/// What a step computes of values that are known.
-fn computed(vocab: Vocabulary, step: &Step, values: &KnownValues) -> Option<u64> {
-    let Step::Node { op, sig, inputs, imm: StepImm::Known(imm) } = *step else { return None };
-    let reference = vocab.info(op).reference.filter(|_| op != Op::KEPT)?;
-    let mut operands = [imm as u64; MAX_INPUTS + 1];
-    let known = operands.get_mut(..inputs.len()).filter(|known| known.len() <= MAX_INPUTS)?;
-    for (known, input) in core::iter::zip(known, inputs.iter()) {
-        *known = values.get(*input)?;
-    }
-    reference(sig, &operands[..=inputs.len()]).ok()
+        _ => None,
+    };
+    let mut values = KnownValues { vocab, template, control, given, found: Vec::new() };
+    control.reached(lacks_slow_path, |flag| values.get(flag))
 }

@@ -202,26 +202,27 @@ impl<O: Operands> Linker<'_, O> {
     /// Links a template at the cursor.
     pub(super) fn link(&mut self, template: &Template) {
         self.count_edges(template);
-        for (number, step) in template.steps.iter().enumerate() {
-            let is_linked = match *step {
-                Step::Block { block, .. } => !self.is_left_out(block),
+        let mut number = 0;
+        while let Some(step) = template.steps.get(number) {
+            if !self.cursor.is_reached() {
+                number += self.leave_out(&template.steps[number..]);
+                let Some(step) = template.steps.get(number) else { break };
+                self.step(step, template);
+                number += 1;
+                continue;
+            }
+            match *step {
                 // Nobody sees the frame while an inlined function runs in its code. If that is left, the engine shows it.
-                Step::Show { .. } => {
-                    self.cursor.is_reached() && self.operands.inlined(&self.cursor, number + 1).is_none()
-                }
+                Step::Show { .. } if self.operands.inlined(&self.cursor, number + 1).is_some() => {}
                 Step::Invoke { args, .. } | Step::Tail { args, .. }
-                    if self.cursor.is_reached()
-                        && let Some(call) = self.operands.inlined(&self.cursor, number) =>
+                    if let Some(call) = self.operands.inlined(&self.cursor, number) =>
                 {
                     self.enter_inlined(call, args);
-                    false
+                    self.define_nothing(step.n_values());
                 }
-                _ => self.cursor.is_reached(),
-            };
-            match is_linked {
-                true => self.step(step, template),
-                false => self.leave_out(step),
+                _ => self.step(step, template),
             }
+            number += 1;
         }
         if !self.scratch.args.is_empty() {
             self.complete_params();
@@ -267,17 +268,32 @@ impl<O: Operands> Linker<'_, O> {
         !self.scratch.blocks[block as usize].block.is_some()
     }
 
-    /// Leaves out a step behind a slow path that was left out, or for a case that a site does not have.
-    fn leave_out(&mut self, step: &Step) {
-        self.scratch.values.extend(core::iter::repeat_n(Node::NONE, step.n_values()));
-        match *step {
-            Step::Jump { block, .. } | Step::General { none: block } => self.linked(block),
-            Step::Branch { then, otherwise, .. } => {
-                self.linked(then);
-                self.linked(otherwise);
+    /// Leaves out the steps behind a slow path that was left out, or for a case that a site does not have. Returns how many: up to the next
+    /// block to which something leads.
+    fn leave_out(&mut self, steps: &[Step]) -> usize {
+        let mut n_values = 0;
+        let is_linked = |step: &Step| {
+            match *step {
+                Step::Node { sig, .. } => n_values += (sig.ty != Type::Void) as usize,
+                Step::Jump { block, .. } | Step::General { none: block } => self.linked(block),
+                Step::Branch { then, otherwise, .. } => {
+                    self.linked(then);
+                    self.linked(otherwise);
+                }
+                Step::Block { block, .. } if !self.is_left_out(block) => return true,
+                _ => n_values += step.n_values(),
             }
-            _ => {}
-        }
+            false
+        };
+        let n_steps = steps.iter().position(is_linked).unwrap_or(steps.len());
+        self.define_nothing(n_values);
+        n_steps
+    }
+
+    /// Defines values that nobody uses.
+    fn define_nothing(&mut self, n_values: usize) {
+        let values = &mut self.scratch.values;
+        values.resize(values.len() + n_values, Node::NONE);
     }
 
     /// Links a step, and defines its value if it has one.

@@ -93,7 +93,7 @@ impl TemplateAccess {
         let exits = template.steps.iter().any(|step| matches!(step, Step::Exit { .. }));
         access.exposes = template.takes_address_of_frame();
         if template.observes() {
-            access.observing = observing(template, |_| false);
+            access.observing = observing(template);
             access.observes_for = access.observing.quick.then(|| observes_for(vocab, template)).flatten();
             OperandUse { observed: access.observed, observed_quickly: access.observed_quickly, .. } =
                 OperandUse::of(template);
@@ -409,9 +409,9 @@ impl Liveness {
             QuickAndSlow::default()
         } else if access.observing.quick && (code.plan.has_calls(at) || code.plan.frame(at) > 0) {
             // What the sites of a bytecode rule out is not there: the plan has no frame for what such calls would show.
-            let template = source.templates[code.opcode(at)];
-            let reached = steps_of_bytecode(owner, template, raws, lacks_slow_path);
-            observing(template, |step| !reached[step] || code.plan.call_of(at, step).is_some())
+            let calls = code.plan.templates.known(code.opcode(at));
+            let reached = steps_of_bytecode(owner, (code.opcode(at), calls), raws, lacks_slow_path);
+            calls.observing(|step| !reached.contains(step) || code.plan.call_of(at, step).is_some())
         } else {
             access.observing
         };

@@ -95,17 +95,19 @@ fn weak_check(graph: &Graph, block: Block) -> Option<WeakCheck> {
     }
     let flag = graph.inputs(end)[0];
     let data = graph.node(flag);
+    if data.op != Op::NE || data.sig.from != Type::I64 {
+        return None;
+    }
     let [one, other] = graph.inputs(flag)[..] else { return None };
     let (value, bits) = match (graph.as_const(one), graph.as_const(other)) {
         (None, Some(bits)) => (one, bits),
         (Some(bits), None) => (other, bits),
         _ => return None,
     };
-    let is_it = data.op == Op::NE && data.sig.from == Type::I64;
     let other = KindMask::of_constant(graph.kinds, graph.vocab, bits);
     // A value of the same kind may be another one.
     let mask = other.single().map(KindMask::but)?;
-    is_it.then_some(WeakCheck { block, value, mask })
+    Some(WeakCheck { block, value, mask })
 }
 
 /// Whether control leaves in front of a slow path that was left out, and does nothing before.
