@@ -134,7 +134,7 @@ impl OpcodeCalls {
             }
         }
         if template.steps.iter().any(|step| matches!(step, Step::Node { op: Op::KEPT, .. })) {
-            let control = ControlFlow::of(template);
+            let control = ControlFlow::of(vocab, template);
             let without_made = steps_without_made(vocab, template, &control);
             framed.iter_mut().for_each(|framed| framed.goes_with_made = !without_made.contains(framed.step));
         }
@@ -144,8 +144,8 @@ impl OpcodeCalls {
     }
 
     /// Where control goes in the template, which is the opcode's.
-    pub(super) fn control(&self, template: &Template) -> &ControlFlow {
-        self.control.get_or_init(|| ControlFlow::of(template))
+    pub(super) fn control(&self, vocab: Vocabulary, template: &Template) -> &ControlFlow {
+        self.control.get_or_init(|| ControlFlow::of(vocab, template))
     }
 
     /// Where other code may see the VM registers in their slots, beside what happens at these steps.
@@ -275,7 +275,7 @@ pub(super) fn observes_for(vocab: Vocabulary, template: &Template) -> Option<u8>
         Step::SiteValue { operand, learns_slowly: true, .. } => Some(operand),
         _ => None,
     })?;
-    let control = ControlFlow::of(template);
+    let control = ControlFlow::of(vocab, template);
     let remaining = steps_without_cases(vocab, template, &control, site);
     let mut observing = template.steps.iter().enumerate().filter(|(_, step)| observes(step));
     observing.all(|(number, _)| !remaining.contains(number)).then_some(site)

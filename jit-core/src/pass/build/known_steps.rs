@@ -21,9 +21,12 @@ pub(super) struct ControlFlow {
     blocks: Vec<ControlBlock>,
     /// For each block's number, which of the blocks it is.
     by_number: Vec<u32>,
-    /// For each value the step that computes it.
+    /// For each value the step that computes it, or [`NEVER_KNOWN`].
     computed_by: Vec<u32>,
 }
+
+/// Stands for the step of a value of which nothing will be known, since what it depends on is never known.
+const NEVER_KNOWN: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct ControlBlock {
@@ -50,7 +53,7 @@ pub(super) struct ReachedSteps<'a> {
 }
 
 impl ControlFlow {
-    pub(super) fn of(template: &Template) -> ControlFlow {
+    pub(super) fn of(vocab: Vocabulary, template: &Template) -> ControlFlow {
         let mut blocks = vec![ControlBlock { start: 0, slow: None, end: ControlEnd::Leaves }];
         let (mut by_number, mut computed_by) = (vec![0; template.blocks as usize], Vec::new());
         for (number, step) in template.steps.iter().enumerate() {
@@ -68,7 +71,16 @@ impl ControlFlow {
                 }
                 _ => {}
             }
-            computed_by.extend(core::iter::repeat_n(start, step.n_values()));
+            let may_be_known = match *step {
+                Step::Constant { .. } | Step::SiteValue { .. } | Step::Node { op: Op::KEPT, .. } => true,
+                Step::Node { op, inputs, imm: StepImm::Known(_), .. } => {
+                    let may_be = |input: &Ref| computed_by[*input as usize] != NEVER_KNOWN;
+                    vocab.info(op).reference.is_some() && inputs.iter().all(may_be)
+                }
+                _ => false,
+            };
+            let by = if may_be_known { start } else { NEVER_KNOWN };
+            computed_by.extend(core::iter::repeat_n(by, step.n_values()));
         }
         ControlFlow { blocks, by_number, computed_by }
     }
@@ -129,10 +141,14 @@ struct KnownValues<'a, F> {
 
 impl<F: Fn(&Step) -> Option<u64>> KnownValues<'_, F> {
     fn get(&mut self, value: Ref) -> Option<u64> {
+        let computed_by = self.control.computed_by[value as usize];
+        if computed_by == NEVER_KNOWN {
+            return None;
+        }
         if let Some((_, known)) = self.found.iter().find(|(other, _)| *other == value) {
             return *known;
         }
-        let step = &self.template.steps[self.control.computed_by[value as usize] as usize];
+        let step = &self.template.steps[computed_by as usize];
         let known = match step {
             Step::Node { op, .. } if *op != Op::KEPT => self.computed(step),
             _ => (self.given)(step),
@@ -212,7 +228,7 @@ pub(super) fn steps_of_bytecode<'a>(
     lacks_slow_path: bool,
 ) -> ReachedSteps<'a> {
     let (vocab, template) = (source.vocab, source.templates[opcode]);
-    let control = calls.control(template);
+    let control = calls.control(vocab, template);
     let given = |step: &Step| match *step {
         Step::Constant { operand, ty } => Some(ty.truncate(raws[operand as usize])),
         Step::SiteValue { operand, offset, ty, learns_slowly } => {
