@@ -405,7 +405,7 @@ template! {
     // A new element behind the last one, if there is room, and none behind it in the hash part.
     macro ^may_append (,of ,at ,end) (all (eq ,at ,end) (ult ,end (ucast (load headers (addr ,of &ARRAY_ROOM) u32) u64))
         (zr (load headers (addr ,of &HASH) u64)) (ne $value &NIL))
-    macro ^append (,of ,at ,end) (dov (store lengths (addr ,of &ARRAY_END) (ucast (add ,end 1) u32) u32) (^put ,of ,at))
+    macro ^lengthen (,of ,end) (store lengths (addr ,of &ARRAY_END) (ucast (add ,end 1) u32) u32)
     macro ^has_no_setter (,meta) (nz (and (load headers (addr ,meta &FLAGS) u16) &NO_SETTER))
     // A metatable says something only of elements that are not there, and nothing if it has no `__newindex`.
     macro ^set_beside_metatable (,of ,number ,done) (letv:
@@ -413,11 +413,11 @@ template! {
         (when (eq (stof $at f64) ,number) (dov
             (when (ult $at $end)
                 (when (any (ne (load elements (idx (load headers (addr ,of &ARRAY) ptr) $at 8) u64) &NIL) (^has_no_setter $meta))
-                    (dov (^put ,of $at) (branch (label set)))))
-            (when (all (^has_no_setter $meta) (^may_append ,of $at $end))
-                (dov (^append ,of $at $end) (branch (label set))))
-            (branch (label other))
+                    (branch (label set))))
+            (when (notf (all (^has_no_setter $meta) (^may_append ,of $at $end))) (branch (label other)))
+            (^lengthen ,of $end)
             (mark set)
+            (^put ,of $at)
             ,done
             (mark other))))
     Op::SetIndex => unsafe (dov
@@ -425,11 +425,10 @@ template! {
             (ifv (zr (load headers (addr $of &METATABLE) u64)) (dov
                 (asv (($number number $key))
                     (letv: (($at (ftos_least $number i64)) ($end (^end $of)))
-                        (ifv (likely (eq (stof $at f64) $number))
-                            (ifv (ult $at $end) (^put $of $at)
-                                (ifv (likely (^may_append $of $at $end))
-                                    (^append $of $at $end)
-                                    (branch (label elsewhere))))
+                        (ifv (likely (eq (stof $at f64) $number)) (dov
+                            (when (notf (ult $at $end))
+                                (ifv (likely (^may_append $of $at $end)) (^lengthen $of $end) (branch (label elsewhere))))
+                            (^put $of $at))
                             (branch (label elsewhere))))
                     (cold (branch (label elsewhere))))
                 (branch (label done)))
