@@ -27,6 +27,14 @@ struct Place {
     next: u32,
 }
 
+#[derive(Fields, Clone, Copy)]
+#[repr(C)]
+struct Flagged {
+    shape: u32,
+    is_outside: u8,
+    offset: u32,
+}
+
 /// An object: its shape says how many of the keys 0, 1, 2 … it has. The first ones are in it.
 #[derive(Fields)]
 #[repr(C)]
@@ -45,10 +53,33 @@ struct Vm {
 #[derive(Bytecode, Clone, Copy, Debug)]
 #[bytecode(context = Vm)]
 enum Op {
-    Get { dst: Out<u64>, object: In<*mut Object>, key: Imm<u32>, cache: Site<Place, 4> },
-    Set { object: In<*mut Object>, key: Imm<u32>, value: In<u64>, cache: Site<Place, 4> },
-    Add { dst: Out<u64>, a: In<u64>, b: In<u64> },
-    Return { a: In<u64> },
+    Get {
+        dst: Out<u64>,
+        object: In<*mut Object>,
+        key: Imm<u32>,
+        cache: Site<Place, 4>,
+    },
+    Set {
+        object: In<*mut Object>,
+        key: Imm<u32>,
+        value: In<u64>,
+        cache: Site<Place, 4>,
+    },
+    /// A field whose case says by a flag where it is.
+    Peek {
+        dst: Out<u64>,
+        object: In<*mut Object>,
+        key: Imm<u32>,
+        cache: Site<Flagged, 4>,
+    },
+    Add {
+        dst: Out<u64>,
+        a: In<u64>,
+        b: In<u64>,
+    },
+    Return {
+        a: In<u64>,
+    },
 }
 
 template! {
@@ -72,6 +103,9 @@ template! {
                 (when (^is &NEW) (store shapes $object (case next) (&field Object, shape)))))
         (slowv set
             (arglist (carg (tc) ptr) (carg $object ptr) (carg $key u32) (carg $value u64) (carg $cache ptr))))
+    Op::Peek => unsafe (cached $cache Flagged (^is_of $object)
+        (load fields (if (nz (case is_outside)) (^outside $object) (^inside $object)) u64)
+        (slow peek (arglist (carg $object ptr) (carg $key u32) (carg $cache ptr)) u64))
     Op::Add => (add $a $b)
     Op::Return => (return $a)
 }
@@ -105,6 +139,20 @@ fn get(vm: &mut Vm, object: &Object, key: u32, cases: Cases<'_, Place>) -> Resul
         OUTSIDE => unsafe { *object.outside.add((key - N_INSIDE) as usize) },
         LENGTH => object.length as u64,
         _ => 0,
+    })
+}
+
+/// A field that is there.
+fn peek(object: &Object, key: u32, cases: Cases<'_, Flagged>) -> Result<u64, Trap> {
+    let Place { shape, offset, sort, .. } = place(object, key);
+    let is_outside = (sort == OUTSIDE) as u8;
+    if cases.iter().all(|case| case.shape != shape) {
+        cases.add(Flagged { shape, is_outside, offset });
+    }
+    Ok(match is_outside {
+        0 => object.inside[key as usize],
+        // SAFETY: the shape says that it is there.
+        _ => unsafe { *object.outside.add((key - N_INSIDE) as usize) },
     })
 }
 
@@ -231,4 +279,31 @@ fn nothing_asks_for_the_sort() {
     // An object that gets a new shape has that one.
     let writes = vec![set_to(0, 1), set_to(1, 1), get_to(3, 0), give];
     assert_eq!(compared(&optimized(writes, 0)), [FIRST_SHAPE as u64]);
+}
+
+/// A hit of an inline cache takes few instructions in baseline code, and none that asks for what the case says of the field.
+#[test]
+fn a_hit_takes_at_most_seven_instructions() {
+    for (key, most) in [(0, 5), (N_INSIDE, 6)] {
+        let engine = Engine::<Op>::builder().up_to(Tier::Baseline).thresholds(4, 1000).build();
+        let code = vec![
+            Op::Peek { dst: 1.into(), object: 0.into(), key: Imm(key), cache: Site::new() },
+            Op::Return { a: 1.into() },
+        ];
+        let function = engine.define("peek", code, 2).expect("it is right");
+        let mut outside = [7, 8];
+        let mut object =
+            Object { shape: FIRST_SHAPE + 3, length: 0, outside: outside.as_mut_ptr(), inside: [5, 6] };
+        let expected = if key == 0 { 5u64 } else { 7 };
+        for _ in 0..10 {
+            assert_eq!(engine.call(function, &mut Vm::default(), (&raw mut object,)), Ok(expected));
+        }
+        assert_eq!(engine.tier(function), Tier::Baseline);
+        let text = engine.disassemble(function).expect("it is compiled").to_string();
+        let (from, to) =
+            (text.find("; 0: Peek").expect("it is there"), text.find("; 1: Return").expect("it is there"));
+        // The first line ends with the bytecode, and the last one is the first of the next.
+        let n_instructions = text[from..to].lines().count() - 1;
+        assert!(n_instructions <= most, "{n_instructions} of {most}:\n{text}");
+    }
 }

@@ -80,11 +80,16 @@ impl FirstCase {
                     }
                 }
                 Step::Node { op: Op::CONST, imm: StepImm::Known(_), .. } => constants.push(value),
-                Step::Node { op: Op::EQ | Op::NE, inputs, .. } => {
-                    let [a, b] = inputs[..] else { continue };
+                Step::Node { op: Op::EQ | Op::NE | Op::ZR | Op::NZ, inputs, .. } => {
                     let is_constant = |value: &Ref| constants.contains(value);
-                    let compared = [(a, b), (b, a)].into_iter().find(|(_, other)| is_constant(other));
-                    let field = compared.and_then(|(one, _)| reads.iter().find(|(value, _)| *value == one));
+                    let compared = match inputs[..] {
+                        [a, b] => {
+                            [(a, b), (b, a)].into_iter().find(|(_, other)| is_constant(other)).map(|(a, _)| a)
+                        }
+                        [a] => Some(a),
+                        _ => None,
+                    };
+                    let field = compared.and_then(|one| reads.iter().find(|(value, _)| *value == one));
                     if let Some((_, field)) = field
                         && matches!(field.ty, Type::I8 | Type::I16 | Type::I32)
                         && !marks.contains(field)

@@ -240,3 +240,75 @@ pub(super) fn steps_of_bytecode<'a>(
     let mut values = KnownValues { vocab, template, control, given, found: Vec::new() };
     control.reached(lacks_slow_path, |flag| values.get(flag))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::list::{Refs, TypeList};
+    use crate::ir::template::Likelihood;
+    use crate::vocab::{Sig, Type};
+
+    const fn flag(op: Op, inputs: &[Ref]) -> Step {
+        let sig = Sig { from: Type::I64, ty: Type::Flag };
+        Step::Node { op, sig, inputs: Refs::of(inputs), imm: StepImm::Known(0) }
+    }
+
+    const fn block(block: BlockRef) -> Step {
+        Step::Block { block, params: TypeList::EMPTY, cold: false }
+    }
+
+    const fn branch(flag: Ref, then: BlockRef, otherwise: BlockRef) -> Step {
+        Step::Branch { flag, then, otherwise, likelihood: Likelihood::Even }
+    }
+
+    /// A constant decides first, then a register, then the opposite of what the constant says. One way has a loop, one the slow path.
+    const STEPS: &[Step] = &[
+        Step::Constant { operand: 0, ty: Type::I64 },
+        flag(Op::NZ, &[0]),
+        branch(1, 1, 2),
+        block(1),
+        Step::Read { operand: 1, ty: Type::I64 },
+        flag(Op::NZ, &[2]),
+        branch(3, 1, 3),
+        block(2),
+        Step::Slow,
+        Step::Next,
+        block(3),
+        Step::Node {
+            op: Op::NOTF,
+            sig: Sig { from: Type::Void, ty: Type::Flag },
+            inputs: Refs::of(&[1]),
+            imm: StepImm::Known(0),
+        },
+        branch(4, 2, 4),
+        block(4),
+        Step::Next,
+    ];
+
+    /// The steps that are reached, if the constant is known or not.
+    fn reached(constant: Option<u64>, lacks_slow_path: bool) -> Vec<usize> {
+        let (vocab, template) = (Vocabulary::BUILTIN, &Template::plain(STEPS, 5));
+        let control = ControlFlow::of(vocab, template);
+        let given = |step: &Step| constant.filter(|_| matches!(step, Step::Constant { .. }));
+        let mut values = KnownValues { vocab, template, control: &control, given, found: Vec::new() };
+        let reached = control.reached(lacks_slow_path, |flag| values.get(flag));
+        (0..STEPS.len()).filter(|step| reached.contains(*step)).collect()
+    }
+
+    #[test]
+    fn what_is_known_decides_branches() {
+        assert_eq!(reached(None, false), (0..STEPS.len()).collect::<Vec<_>>());
+        assert_eq!(reached(None, true), [0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14]);
+        assert_eq!(reached(Some(0), false), [0, 1, 2, 7, 8, 9]);
+        assert_eq!(reached(Some(0), true), [0, 1, 2, 7]);
+        // The flag that is computed of the constant's is known behind the loop, too.
+        assert_eq!(reached(Some(5), false), [0, 1, 2, 3, 4, 5, 6, 10, 11, 12, 13, 14]);
+    }
+
+    #[test]
+    fn steps_are_reached_without_the_slow_path() {
+        let quick = quick_steps(&Template::plain(STEPS, 5));
+        let quick: Vec<usize> = (0..STEPS.len()).filter(|step| quick[*step]).collect();
+        assert_eq!(quick, reached(None, true));
+    }
+}

@@ -4,23 +4,9 @@
 //! replaces, and merged with a successor of which it is the only predecessor.
 
 use super::Walk;
-use crate::ir::graph::{Heat, NodeData, Pred};
+use crate::ir::graph::{Heat, Pred};
 use crate::ir::index::{Block, Node};
 use crate::vocab::{Op, Sig, Type};
-
-/// The comparison that has the opposite outcome, of one that branches do not ask for: so two branches of which one asks for the opposite of
-/// what the other asks for ask for the same.
-fn opposite(flag: &NodeData) -> Option<Op> {
-    let opposite = match flag.op {
-        Op::GE => Op::LT,
-        Op::GT => Op::LE,
-        Op::UGE => Op::ULT,
-        Op::UGT => Op::ULE,
-        _ => return None,
-    };
-    // With a NaN neither is true.
-    flag.sig.from.is_int().then_some(opposite)
-}
 
 /// How many values the two arms of a branch may compute if it is to be replaced: a predictable branch mostly costs less
 /// than values that are computed in vain, and adds no dependency.
@@ -99,8 +85,7 @@ impl Walk<'_> {
         only.or_else(|| Some(self.graph.constant(data.ty(), 0, data.origin)))
     }
 
-    /// Replaces a branch or switch on a known value by a jump; swaps the targets of a branch on a negation, or on a comparison of which the
-    /// opposite is a simpler one.
+    /// Replaces a branch or switch on a known value by a jump; swaps the targets of a branch on a negation.
     pub(super) fn decide(&mut self, block: Block) {
         let end = self.graph.block(block).end;
         let data = *self.graph.node(end);
@@ -114,10 +99,6 @@ impl Walk<'_> {
                 self.decide(block);
             } else if let Some(holds) = self.is_known(self.graph.inputs(end)[0], block) {
                 self.keep_way(block, !holds as usize);
-            } else if let Some(opposite) = opposite(&flag) {
-                self.graph.links[data.inputs.start as usize] = self.opposite_flag(&flag, opposite);
-                self.swap_ways(block);
-                self.decide(block);
             }
         } else if data.op == Op::SWITCH
             && let Some(value) = self.graph.as_const(self.graph.inputs(end)[0])
@@ -125,17 +106,6 @@ impl Walk<'_> {
             let last = self.graph.block(block).succs.len() - 1;
             self.keep_way(block, value.min(last as u64) as usize);
         }
-    }
-
-    /// The flag that is true where a comparison is not.
-    fn opposite_flag(&mut self, flag: &NodeData, opposite: Op) -> Node {
-        let mut inputs = [Node::NONE; 2];
-        core::iter::zip(&mut inputs, &self.graph.links[flag.inputs.range()])
-            .for_each(|(to, from)| *to = *from);
-        let new = self.graph.add(opposite, flag.sig, &inputs, 0, flag.origin);
-        let found = self.scratch.table.find(self.graph, new);
-        self.note(new, found);
-        found
     }
 
     fn swap_ways(&mut self, block: Block) {
