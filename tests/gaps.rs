@@ -128,7 +128,7 @@ fn root_of_either(
     even: Cases<'_, Root>,
     odd: Cases<'_, Root>,
 ) -> Result<u64, Trap> {
-    let (cases, more) = if square % 2 == 0 { (even, 0) } else { (odd, 100) };
+    let (cases, more) = if square.is_multiple_of(2) { (even, 0) } else { (odd, 100) };
     Ok(root(vm, square, cases)? + more)
 }
 
@@ -307,7 +307,7 @@ fn of_two_sites_either_may_be_without_a_case() {
     let function = engine.define("either", code, 2).expect("it is right");
     let mut vm = Vm::new(&memory);
     let mut call = |function, takes_root: u64, square: u64| {
-        let root = square.isqrt() + if square % 2 == 1 { 100 } else { 0 };
+        let root = square.isqrt() + if square.is_multiple_of(2) { 0 } else { 100 };
         let expected = if takes_root == 0 { square } else { root };
         assert_eq!(engine.call(function, &mut vm, (1 + takes_root, square)), Ok(expected));
         (vm.slow, engine.stats().gaps, engine.code_len(function))

@@ -232,8 +232,8 @@ impl Opcodes {
                 Cases::Only(sort)
             }
             (Some(sort), _) => Cases::First(sort),
-            // SAFETY: the caller guarantees it.
             (None, Some((sorts, sites))) if count == 0 => {
+                // SAFETY: the caller guarantees it.
                 Cases::None(unsafe { sorts.others_without(here, sites) })
             }
             (None, _) => Cases::InMemory,

@@ -162,8 +162,7 @@ fn check(template: &Template, n_operands: usize) {
             }
             Step::Branch { flag, then, otherwise, .. } => {
                 uses(&[*flag]);
-                goes(then, 0);
-                goes(otherwise, 0);
+                [then, otherwise].iter().for_each(|block| goes(block, 0));
                 is_open = false;
             }
             Step::Switch { value, operands } => {
