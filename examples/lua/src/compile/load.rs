@@ -66,7 +66,8 @@ impl Vm {
         if names(b"setlocal") {
             self.engine.let_registers_be_written();
         }
-        let watch = if self.hooks.is_any() { Watch::All } else { Watch::wanted_by(source) };
+        self.watch = self.watch.max(Watch::wanted_by(source));
+        let watch = if self.hooks.is_any() { Watch::All } else { self.watch };
         let samples = self.profile.as_ref().map(|profile| profile.address());
         Form { watch, shares_all: self.shares_all, samples }
     }

@@ -4,7 +4,7 @@
 //! In: which of that a chunk may ask for. Out: the names of local variables with their registers, and opcodes that do nothing else.
 //!
 //! Code forgets a value that it does not need any more, and nobody stops it to call a hook. So what a chunk asks for by name has to be in its
-//! code from the start ([`Watch::wanted_by`]); all other code pays nothing.
+//! code from the start ([`Watch::wanted_by`]), and in that of all chunks that are loaded later; all other code pays nothing.
 
 use super::Builder;
 use super::call::Named;

@@ -1,6 +1,7 @@
 //! The context of running bytecode: the heap, what is global, and what passes between functions.
 
 use super::draft::{Draft, LocalName, OperandName};
+use crate::compile::Watch;
 use crate::object::function::{Closure, Definition, Pack, copy_values};
 use crate::object::heap::{Gc, Header, Heap};
 use crate::object::string::{MAX_LEN, Str};
@@ -107,6 +108,8 @@ pub struct Vm {
     /// Whether variables that inner functions use are in cells, even if nobody assigns to them: some chunk names `setupvalue`. It is for
     /// chunks that are compiled from then on. In others such a variable is in each closure by itself, and `setupvalue` changes it there.
     pub(crate) shares_all: bool,
+    /// What chunks keep ready for `debug` from here on: one that was compiled before may ask for it.
+    pub(crate) watch: Watch,
     /// What functions of the library keep.
     pub(crate) roots: Vec<Value>,
     /// What handles keep.
@@ -260,6 +263,7 @@ impl Vm {
             engine,
             prototypes: Vec::new(),
             shares_all: false,
+            watch: Watch::Nothing,
             roots: Vec::new(),
             handles: Rc::default(),
             owner: Weak::<()>::new(),
