@@ -20,14 +20,13 @@ mod statement;
 mod varargs;
 mod watch;
 
-pub(crate) use watch::Watch;
-
 use crate::depth::StackEnd;
 use crate::object::heap::{Gc, Heap};
 use crate::object::layout::Layout;
 use crate::object::string::Str;
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
+pub(crate) use crate::run::draft::Watch;
 use crate::run::draft::{CLOSURE, Draft, LocalName, NameKind, OperandName};
 use crate::syntax::ast::{Function, Line, LocalId, UpvalueSource};
 use keep::Owners;

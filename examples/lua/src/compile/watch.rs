@@ -9,21 +9,10 @@
 use super::Builder;
 use super::call::Named;
 use crate::run::bytecode::Op;
-use crate::run::draft::{CALLEE, LocalName};
+use crate::run::draft::{CALLEE, LocalName, Watch};
 use crate::run::slow::{CALL, ITERATION, LINE, NATIVE_CALL, NATIVE_RETURN, RETURN};
 use crate::syntax::ast::{Line, Name};
 use azulejo::{Imm, Label, Regs};
-
-/// What a function keeps ready for `debug`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Watch {
-    /// Nothing.
-    Nothing,
-    /// Its closure, for `getfenv`, `setfenv` and `getinfo`.
-    Closure,
-    /// All local variables, and hooks are called.
-    All,
-}
 
 impl Watch {
     /// What the functions of a chunk keep: by the names in it.

@@ -119,3 +119,14 @@ impl NameKind {
         }
     }
 }
+
+/// What a function keeps ready for `debug`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Watch {
+    /// Nothing.
+    Nothing,
+    /// Its closure, for `getfenv`, `setfenv` and `getinfo`.
+    Closure,
+    /// All local variables, and hooks are called.
+    All,
+}

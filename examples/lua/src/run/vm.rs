@@ -1,7 +1,6 @@
 //! The context of running bytecode: the heap, what is global, and what passes between functions.
 
-use super::draft::{Draft, LocalName, OperandName};
-use crate::compile::Watch;
+use super::draft::{Draft, LocalName, OperandName, Watch};
 use crate::object::function::{Closure, Definition, Pack, copy_values};
 use crate::object::heap::{Gc, Header, Heap};
 use crate::object::string::{MAX_LEN, Str};
