@@ -112,10 +112,7 @@ impl OpcodeCalls {
                 observing.push((number, quick));
             }
             match step {
-                Step::Window { .. } => {
-                    let part = if quick { &mut is_refused.quick } else { &mut is_refused.slow };
-                    *part = true;
-                }
+                Step::Window { .. } => is_refused.add(quick, true),
                 Step::Tail { .. } => {
                     framed.push(Framed { step: number, quick, is_shown: false, goes_with_made })
                 }
@@ -152,8 +149,7 @@ impl OpcodeCalls {
     pub(super) fn observing(&self, is_left_out: impl Fn(usize) -> bool) -> QuickAndSlow {
         let mut parts = QuickAndSlow::default();
         for &(step, quick) in &self.observing {
-            let part = if quick { &mut parts.quick } else { &mut parts.slow };
-            *part |= !is_left_out(step);
+            parts.add(quick, !is_left_out(step));
         }
         parts
     }
@@ -253,6 +249,12 @@ pub(super) struct QuickAndSlow {
 }
 
 impl QuickAndSlow {
+    /// Notes that it stands, or does not, at a step to which control comes without the slow path, or only by that.
+    fn add(&mut self, is_quick: bool, stands: bool) {
+        let part = if is_quick { &mut self.quick } else { &mut self.slow };
+        *part |= stands;
+    }
+
     /// Whether it stands in what is left of the template.
     pub(super) fn remains(self, lacks_slow_path: bool) -> bool {
         self.quick || self.slow && !lacks_slow_path
@@ -263,8 +265,7 @@ impl QuickAndSlow {
 pub(super) fn observing(template: &Template) -> QuickAndSlow {
     let mut parts = QuickAndSlow::default();
     for (step, quick) in core::iter::zip(template.steps, quick_steps(template)) {
-        let part = if quick { &mut parts.quick } else { &mut parts.slow };
-        *part |= observes(step);
+        parts.add(quick, observes(step));
     }
     parts
 }

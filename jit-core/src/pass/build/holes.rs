@@ -301,7 +301,14 @@ impl Operands for HoleOperands<'_> {
     fn slow(&mut self, cursor: &mut Cursor<'_>) {
         match self.request.cases {
             _ if self.request.is_lean => self.start_over(cursor),
-            KnownCases::None(_) | KnownCases::Only(_) => self.leave_for_cases(cursor),
+            KnownCases::None(sites) => bits(sites).for_each(|site| {
+                self.leave_if_more(cursor, site as u8, (COUNT_OFFSET, Type::I32), 0);
+            }),
+            KnownCases::Only(KnownCase { first, .. }) => {
+                self.leave_if_more(cursor, first.operand, (COUNT_OFFSET, Type::I32), 1);
+                // Another may have taken its place.
+                self.leave_if_more(cursor, first.operand, (FORGOTTEN_OFFSET, Type::I8), 0);
+            }
             KnownCases::Nothing | KnownCases::First(_) => _ = self.general(cursor),
         }
         if cursor.is_reached() {
@@ -496,22 +503,7 @@ impl<'a> HoleOperands<'a> {
         cursor.jump(to);
     }
 
-    /// Leaves the function if a site has other cases by now than are known.
-    fn leave_for_cases(&mut self, cursor: &mut Cursor<'_>) {
-        match self.request.cases {
-            KnownCases::Nothing | KnownCases::First(_) => {}
-            KnownCases::None(sites) => bits(sites).for_each(|site| {
-                self.leave_if_more(cursor, site as u8, (COUNT_OFFSET, Type::I32), 0);
-            }),
-            KnownCases::Only(KnownCase { first, .. }) => {
-                self.leave_if_more(cursor, first.operand, (COUNT_OFFSET, Type::I32), 1);
-                // Another may have taken its place.
-                self.leave_if_more(cursor, first.operand, (FORGOTTEN_OFFSET, Type::I8), 0);
-            }
-        }
-    }
-
-    /// Leaves the function if a number in a site's memory is greater than this.
+    /// Leaves the function if a number in a site's memory is greater than is known.
     fn leave_if_more(&mut self, cursor: &mut Cursor<'_>, site: u8, (offset, ty): (usize, Type), known: u64) {
         let place = SitePlace { operand: site, offset: offset as u32, learns_slowly: true };
         let (found, known) = (self.in_memory(cursor, place, ty), cursor.constant(ty, known));
