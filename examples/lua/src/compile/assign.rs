@@ -1,21 +1,21 @@
 //! Declarations and assignments.
 
-use super::expression::may_be_put;
+use super::expression::{NamedOperand, Operand, may_be_put};
 use super::function::upvalue;
-use super::{Builder, CLOSURE, NameKind, Place};
+use super::{Builder, CLOSURE, Place};
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
 use crate::syntax::ast::{Expr, Function, Line, LocalId, Name, SuffixKind};
 use azulejo::{RegsMut, Site};
 
-/// What is assigned to, with its parts in registers.
+/// What is assigned to, with its parts evaluated.
 enum Target {
     Register(u32),
     Cell(u32),
     Upvalue(u32),
     Global(Name),
-    Field { object: u32, name: Option<(NameKind, Name)>, key: Name },
-    Element { object: u32, name: Option<(NameKind, Name)>, key: u32 },
+    Field { object: NamedOperand, key: Name },
+    Element { object: NamedOperand, key: Operand },
 }
 
 impl Builder<'_> {
@@ -99,25 +99,47 @@ impl Builder<'_> {
                 {
                     return builder.put(register, value);
                 }
-                let target = builder.target(target, false);
+                let target = builder.target(target);
                 let value = builder.any(value);
                 builder.line = line;
                 return builder.store(target, value);
             }
-            let has_locals = targets.iter().any(|target| matches!(target, Expr::Local(_)));
-            let places: Vec<Target> =
-                targets.iter().map(|target| builder.target(target, has_locals)).collect();
+            let mut places: Vec<Target> = Vec::new();
+            for target in targets {
+                if let Expr::Local(local) = target {
+                    builder.copy_parts(&mut places, *local);
+                }
+                places.push(builder.target(target));
+            }
             let first = builder.take(targets.len() as u32);
             builder.put_all(first, targets.len() as u32, values);
             builder.line = line;
-            for (target, value) in places.into_iter().zip(first..).collect::<Vec<_>>().into_iter().rev() {
-                builder.store(target, value);
+            for (at, target) in places.into_iter().enumerate().rev() {
+                builder.store(target, first + at as u32);
             }
         });
     }
 
-    /// Evaluates the parts of what is assigned to. Where variables are assigned to as well, parts are copied.
-    fn target(&mut self, target: &Expr, copies: bool) -> Target {
+    /// Copies a variable that is assigned to before others to whose parts it belongs: the last one is assigned to first.
+    fn copy_parts(&mut self, targets: &mut [Target], variable: LocalId) {
+        let mut copy = None;
+        for target in targets {
+            let (object, key) = match target {
+                Target::Field { object, .. } => (object, None),
+                Target::Element { object, key } => (object, Some(key)),
+                _ => continue,
+            };
+            for part in std::iter::once(&mut object.0).chain(key) {
+                if *part == Operand::Local(variable) {
+                    let register = copy.get_or_insert_with(|| self.push(&Expr::Local(variable)));
+                    *part = Operand::In(*register);
+                }
+            }
+        }
+    }
+
+    /// Evaluates the parts of what is assigned to.
+    fn target(&mut self, target: &Expr) -> Target {
         match target {
             Expr::Local(local) => match self.place(*local) {
                 Place::Register(register) => Target::Register(register),
@@ -128,27 +150,17 @@ impl Builder<'_> {
             Expr::Global(name, _) => Target::Global(name.clone()),
             Expr::Suffixed(first, suffixes) => {
                 let (last, before) = suffixes.split_last().expect("there is one");
-                let (object, name) = self.before(first, before);
-                let object = if copies { self.copy(object) } else { object };
+                let object = self.before(first, before);
                 match &last.kind {
                     SuffixKind::Field(key) | SuffixKind::Index(Expr::String(key)) => {
-                        Target::Field { object, name, key: key.clone() }
+                        Target::Field { object, key: key.clone() }
                     }
-                    SuffixKind::Index(key) => {
-                        let key = if copies { self.push(key) } else { self.any(key) };
-                        Target::Element { object, name, key }
-                    }
+                    SuffixKind::Index(key) => Target::Element { object, key: self.operand(key) },
                     _ => unreachable!("nobody assigns to a call"),
                 }
             }
             _ => unreachable!("nobody assigns to a value"),
         }
-    }
-
-    fn copy(&mut self, a: u32) -> u32 {
-        let dst = self.take(1);
-        self.emit(Op::Move { dst: dst.into(), a: a.into() });
-        dst
     }
 
     fn store(&mut self, target: Target, value: u32) {
@@ -164,25 +176,14 @@ impl Builder<'_> {
                 let (key, closure) = (self.key(&name), CLOSURE.into());
                 self.emit(Op::SetGlobal { closure, key, value: from, cache: Site::new(), seen: Site::new() });
             }
-            Target::Field { object, name, key } => {
-                let key = self.key(&key);
-                self.emit(Op::SetField {
-                    object: object.into(),
-                    key,
-                    value: from,
-                    cache: Site::new(),
-                    seen: Site::new(),
-                });
+            Target::Field { object: (object, name), key } => {
+                let (object, key) = (self.read(object).into(), self.key(&key));
+                self.emit(Op::SetField { object, key, value: from, cache: Site::new(), seen: Site::new() });
                 self.name(0, name);
             }
-            Target::Element { object, name, key } => {
-                self.emit(Op::SetIndex {
-                    object: object.into(),
-                    key: key.into(),
-                    value: from,
-                    seen: Site::new(),
-                    by: Site::new(),
-                });
+            Target::Element { object: (object, name), key } => {
+                let (object, key) = (self.read(object).into(), self.read(key).into());
+                self.emit(Op::SetIndex { object, key, value: from, seen: Site::new(), by: Site::new() });
                 self.name(0, name);
             }
         }

@@ -181,6 +181,7 @@ impl Builder<'_> {
         let (last, before) = suffixes.split_last().expect("there is one");
         self.scratch(|builder| {
             let (object, object_name) = builder.before(first, before);
+            let object = builder.read(object);
             let (callee, name, object, arguments) = match &last.kind {
                 SuffixKind::Call(arguments) => (object, object_name, None, arguments),
                 SuffixKind::Method(name, arguments) => {

@@ -5,6 +5,7 @@
 //! the ways on which it has that truth, and on no other.
 
 use super::Builder;
+use super::expression::Operand;
 use crate::object::value::{FALSE, NIL, TRUE, Value};
 use crate::run::bytecode::Op;
 use crate::syntax::ast::{BinaryOp, Expr, Line, Operation, UnaryOp};
@@ -99,10 +100,11 @@ impl Builder<'_> {
             let (start, compared) = others.split_at(compared.map_or(others.len(), |at| at + 1));
             builder.put_operations(left, first, start);
             for comparison in compared.iter().filter_map(Comparison::of) {
-                let failed = builder.scratch(|builder| builder.jump_comparison(left, comparison, false));
+                let failed =
+                    builder.scratch(|builder| builder.jump_comparison(Operand::In(left), comparison, false));
                 builder.put_either_truth(left, vec![failed]);
             }
-            vec![builder.jump_comparison(left, comparison, if_true)]
+            vec![builder.jump_comparison(Operand::In(left), comparison, if_true)]
         })
     }
 
@@ -193,22 +195,22 @@ impl Builder<'_> {
             && is_constant(left)
             && !is_constant(comparison.right)
         {
-            let right = self.any(comparison.right);
+            let right = self.operand(comparison.right);
             let turned = Comparison { op: mirrored, right: left, ..comparison };
             return vec![self.jump_comparison(right, turned, if_true)];
         }
-        let left = self.any(left);
+        let left = self.operand(left);
         vec![self.jump_comparison(left, comparison, if_true)]
     }
 
-    /// Jumps if a comparison with what is in a register holds, or if it does not.
-    fn jump_comparison(&mut self, left: u32, comparison: Comparison<'_>, if_true: bool) -> usize {
+    /// Jumps if a comparison with an operand holds, or if it does not.
+    fn jump_comparison(&mut self, left: Operand, comparison: Comparison<'_>, if_true: bool) -> usize {
         let Comparison { op, line, right } = comparison;
-        let (a, to) = (left.into(), LATER);
+        let to = LATER;
         let if_equal = if_true == (op == BinaryOp::Equal);
         let is_equality = matches!(op, BinaryOp::Equal | BinaryOp::NotEqual);
         if let Some(k) = number(right) {
-            let k = Imm(k);
+            let (a, k) = (self.read(left).into(), Imm(k));
             let jump = match (op, if_true) {
                 _ if is_equality && if_equal => Op::JumpIfNumber { a, k, to },
                 _ if is_equality => Op::JumpIfNotNumber { a, k, to },
@@ -234,12 +236,13 @@ impl Builder<'_> {
                 _ => None,
             };
             if let Some(bits) = bits {
-                let value = Imm(bits);
+                let (a, value) = (self.read(left).into(), Imm(bits));
                 let is = Op::JumpIfIs { a, value, to };
                 return self.emit_at(line, if if_equal { is } else { Op::JumpIfIsNot { a, value, to } });
             }
         }
-        let right = self.any(right);
+        let right = self.operand(right);
+        let (left, right) = (self.read(left), self.read(right));
         // `a > b` is `b < a`.
         let (a, b) = match op {
             BinaryOp::Greater | BinaryOp::GreaterEqual => (right.into(), left.into()),

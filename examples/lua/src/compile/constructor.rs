@@ -215,15 +215,9 @@ impl Builder<'_> {
                 seen: Site::new(),
             });
         } else {
-            let key = self.any(key);
-            let value = self.any(value);
-            self.emit(Op::SetIndex {
-                object: table.into(),
-                key: key.into(),
-                value: value.into(),
-                seen: Site::new(),
-                by: Site::new(),
-            });
+            let (key, value) = (self.operand(key), self.operand(value));
+            let (key, value) = (self.read(key).into(), self.read(value).into());
+            self.emit(Op::SetIndex { object: table.into(), key, value, seen: Site::new(), by: Site::new() });
         }
     }
 }

@@ -1,4 +1,7 @@
 //! Expressions into registers.
+//!
+//! An operand that is a local variable is read when its operator runs, as C's Lua does it: in `s + f()` behind the call, which may assign to `s`.
+//! Arguments, and the operands of `..`, are read one after the other.
 
 use super::condition::{LATER, is_comparison, number};
 use super::function::upvalue;
@@ -8,24 +11,34 @@ use crate::number::power;
 use crate::object::value::Value;
 use crate::run::bytecode::Op;
 use crate::run::cases::OperatorCase;
-use crate::syntax::ast::{BinaryOp, Expr, Line, Name, Operation, Suffix, SuffixKind, UnaryOp};
+use crate::syntax::ast::{BinaryOp, Expr, Line, LocalId, Name, Operation, Suffix, SuffixKind, UnaryOp};
 use azulejo::{Imm, In, Out, Regs, Site};
 
 impl Builder<'_> {
     /// The register that has an expression's value: a variable's own, or a new temporary one.
     pub(super) fn any(&mut self, expr: &Expr) -> u32 {
+        let operand = self.operand(expr);
+        self.read(operand)
+    }
+
+    /// Evaluates an operand, but for the reading of a local variable.
+    pub(super) fn operand(&mut self, expr: &Expr) -> Operand {
         match expr {
-            Expr::Paren(inner) if !inner.is_multiple() => return self.any(inner),
-            Expr::Local(local) => {
-                if let Place::Register(register) = self.place(*local) {
-                    return register;
-                }
-            }
-            _ => {}
+            Expr::Paren(inner) if !inner.is_multiple() => self.operand(inner),
+            Expr::Local(local) => Operand::Local(*local),
+            _ => Operand::In(self.push(expr)),
         }
-        let dst = self.take(1);
-        self.put(dst, expr);
-        dst
+    }
+
+    /// The register that has the value of an operand when the next bytecode runs.
+    pub(super) fn read(&mut self, operand: Operand) -> u32 {
+        match operand {
+            Operand::In(register) => register,
+            Operand::Local(local) => match self.place(local) {
+                Place::Register(register) => register,
+                _ => self.push(&Expr::Local(local)),
+            },
+        }
     }
 
     /// Puts an expression's value into a new register.
@@ -194,7 +207,8 @@ impl Builder<'_> {
             let (to, cache) = (dst.into(), Site::new());
             let left_name = left.expr().and_then(|expr| name_of(builder, expr));
             if let Some(k) = number(right) {
-                let (a, k) = (builder.left(left).into(), Imm(k));
+                let left = builder.left(left);
+                let (a, k) = (builder.read(left).into(), Imm(k));
                 builder.emit_at(
                     *line,
                     match op {
@@ -214,8 +228,8 @@ impl Builder<'_> {
                 let b = builder.any(right).into();
                 builder.emit_at(*line, opcode(to, Imm(k), b, cache));
             } else {
-                let a = builder.left(left).into();
-                let b = builder.any(right).into();
+                let (left, right) = (builder.left(left), builder.operand(right));
+                let (a, b) = (builder.read(left).into(), builder.read(right).into());
                 builder.emit_at(
                     *line,
                     match op {
@@ -233,11 +247,11 @@ impl Builder<'_> {
         });
     }
 
-    /// The register that has the left operand of arithmetic.
-    fn left(&mut self, left: Left<'_>) -> u32 {
+    /// Evaluates the left operand of arithmetic.
+    fn left(&mut self, left: Left<'_>) -> Operand {
         match left {
-            Left::Expr(expr) => self.any(expr),
-            Left::In(register) => register,
+            Left::Expr(expr) => self.operand(expr),
+            Left::In(register) => Operand::In(register),
         }
     }
 
@@ -277,52 +291,52 @@ impl Builder<'_> {
     fn suffixes(&mut self, dst: u32, first: &Expr, suffixes: &[Suffix]) {
         let (last, before) = suffixes.split_last().expect("there is one");
         let object = self.before(first, before);
-        match &last.kind {
-            SuffixKind::Call(arguments) => self.call(dst, object, arguments, last.line),
-            SuffixKind::Method(name, arguments) => self.method(dst, object, (name, arguments), last.line),
-            _ => self.get(dst, object, last),
+        self.suffix(dst, object, last);
+    }
+
+    /// Puts what stands behind an object gives into a register.
+    fn suffix(&mut self, dst: u32, (object, name): NamedOperand, suffix: &Suffix) {
+        match &suffix.kind {
+            SuffixKind::Call(arguments) => {
+                let callee = (self.read(object), name);
+                self.call(dst, callee, arguments, suffix.line);
+            }
+            SuffixKind::Method(method, arguments) => {
+                let object = (self.read(object), name);
+                self.method(dst, object, (method, arguments), suffix.line);
+            }
+            _ => self.get(dst, (object, name), suffix),
         }
     }
 
-    /// The register that has what an expression and what stands behind it give, and what it is called.
-    pub(super) fn before(&mut self, first: &Expr, before: &[Suffix]) -> (u32, Option<(NameKind, Name)>) {
-        let mut object = (self.any(first), name_of(self, first));
+    /// Evaluates an expression and what stands behind it, and says what that is called.
+    pub(super) fn before(&mut self, first: &Expr, before: &[Suffix]) -> NamedOperand {
+        let mut object = (self.operand(first), name_of(self, first));
         for suffix in before {
             let dst = self.take(1);
-            self.scratch(|builder| match &suffix.kind {
-                SuffixKind::Call(arguments) => builder.call(dst, object.clone(), arguments, suffix.line),
-                SuffixKind::Method(name, arguments) => {
-                    builder.method(dst, object.clone(), (name, arguments), suffix.line);
-                }
-                _ => builder.get(dst, object.clone(), suffix),
-            });
-            object = (dst, suffix_name(suffix));
+            self.scratch(|builder| builder.suffix(dst, object, suffix));
+            object = (Operand::In(dst), suffix_name(suffix));
         }
         object
     }
 
     /// Gets a field or an element.
-    fn get(&mut self, dst: u32, (object, name): (u32, Option<(NameKind, Name)>), suffix: &Suffix) {
-        let (to, from) = (dst.into(), object.into());
+    fn get(&mut self, dst: u32, (object, name): NamedOperand, suffix: &Suffix) {
+        let to = dst.into();
         match &suffix.kind {
             SuffixKind::Field(key) | SuffixKind::Index(Expr::String(key)) => {
-                let key = self.key(key);
+                let (from, key) = (self.read(object).into(), self.key(key));
                 self.emit_at(
                     suffix.line,
                     Op::GetField { dst: to, object: from, key, cache: Site::new(), seen: Site::new() },
                 );
             }
             SuffixKind::Index(key) => self.scratch(|builder| {
-                let key = builder.any(key);
+                let key = builder.operand(key);
+                let (from, key) = (builder.read(object).into(), builder.read(key).into());
                 builder.emit_at(
                     suffix.line,
-                    Op::GetIndex {
-                        dst: to,
-                        object: from,
-                        key: key.into(),
-                        seen: Site::new(),
-                        by: Site::new(),
-                    },
+                    Op::GetIndex { dst: to, object: from, key, seen: Site::new(), by: Site::new() },
                 );
             }),
             SuffixKind::Call(_) | SuffixKind::Method(..) => unreachable!("a call is no field"),
@@ -330,6 +344,18 @@ impl Builder<'_> {
         self.name(0, name);
     }
 }
+
+/// An operand, whose parts are evaluated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operand {
+    /// Its value is in a register.
+    In(u32),
+    /// It is what a local variable of the function has when the operator runs.
+    Local(LocalId),
+}
+
+/// An operand, and what it is called.
+pub(super) type NamedOperand = (Operand, Option<(NameKind, Name)>);
 
 /// The left operand of arithmetic.
 #[derive(Clone, Copy)]

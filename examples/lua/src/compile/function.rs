@@ -85,7 +85,7 @@ impl<'a> Builder<'a> {
         if self.registers > MAX_REGISTERS {
             return Err(TooComplex { line: function.line });
         }
-        let varargs = self.vararg_forms();
+        let (recipe, varargs) = (self.recipe(), self.vararg_forms());
         let upvalues =
             function.upvalues.iter().map(|upvalue| upvalue.name.clone()).zip(self.shared).collect();
         Ok(Draft {
@@ -96,6 +96,7 @@ impl<'a> Builder<'a> {
             registers: self.registers,
             parameters: function.parameters + self.varargs.unwrap_or(0),
             is_vararg: function.is_vararg && self.varargs.is_none(),
+            recipe,
             varargs,
             constants: self.constants,
             layouts: self.layouts,

@@ -67,8 +67,7 @@ impl Vm {
             self.engine.let_registers_be_written();
         }
         self.watch = self.watch.max(Watch::wanted_by(source));
-        let watch = if self.hooks.is_any() { Watch::All } else { self.watch };
         let samples = self.profile.as_ref().map(|profile| profile.address());
-        Form { watch, shares_all: self.shares_all, samples }
+        Form { watch: self.watch, shares_all: self.shares_all, samples }
     }
 }

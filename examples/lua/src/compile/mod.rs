@@ -6,6 +6,7 @@
 //! An expression is put into a register that is asked for ([`Builder::put`]), or into any ([`Builder::any`]): then a variable's own register
 //! will do. A condition becomes jumps ([`Builder::jump`]).
 
+mod again;
 mod assign;
 mod call;
 mod condition;

@@ -1,29 +1,17 @@
 //! The forms of vararg functions, for known numbers of arguments.
 //!
 //! In: a vararg function, and how many arguments are behind its parameters. Out: bytecode in which these are in registers that follow those
-//! of the parameters. Forms are compiled when calls want them, from the source, which stays as long as its functions.
+//! of the parameters. Forms are compiled when calls want them (`again`).
 
 use super::names::name_of;
-use super::{Builder, CapturedVariable, Form, Watch};
-use crate::object::function::{Closure, Definition};
-use crate::object::heap::Gc;
+use super::{Builder, Watch};
 use crate::run::bytecode::Op;
-use crate::run::draft::Draft;
-use crate::run::varargs::{MakeForm, VarargForms};
-use crate::run::vm::{Vm, prototype};
-use crate::syntax;
-use crate::syntax::ast::{Expr, Name, Suffix, SuffixKind};
+use crate::run::varargs::VarargForms;
+use crate::syntax::ast::{Expr, Suffix, SuffixKind};
 use azulejo::Site;
 
 /// A function of more bytecodes has no forms: it takes longer than a pack does.
 const LONGEST: usize = 128;
-
-/// How to compile a function again.
-struct Recipe {
-    form: Form,
-    /// Where the text of the function starts that each upvalue always is, if it is known.
-    functions: Vec<Option<usize>>,
-}
 
 impl Builder<'_> {
     /// The forms that the function may have: if it is compiled now as one that takes a pack, is no chunk, and makes no closures, which would be
@@ -38,10 +26,7 @@ impl Builder<'_> {
             && self.inner.is_empty()
             && self.code.len() <= LONGEST
             && !wants_table;
-        may_have.then(|| {
-            let recipe = Recipe { form: self.form, functions: self.captured_functions.clone() };
-            VarargForms::new(function.parameters, Box::new(recipe))
-        })
+        may_have.then(|| VarargForms::new(function.parameters))
     }
 
     /// Puts the result of `select(which, ...)` into a register, if it is known how many values there are; returns whether it has. Nobody wants
@@ -69,22 +54,5 @@ impl Builder<'_> {
             builder.emit_call(&callee, op);
         });
         true
-    }
-}
-
-impl MakeForm for Recipe {
-    #[cold]
-    fn make(&self, vm: &mut Vm, closure: Gc<Closure>, more: u32) -> Option<Gc<Definition>> {
-        let prototype = prototype(closure);
-        let (source, text) = prototype.text.as_ref()?;
-        let names: Vec<Name> = prototype.upvalues.iter().map(|(name, _)| name.clone()).collect();
-        let own = &source[text.bytes.clone()];
-        let (function, _) = syntax::parse_function(own, text, &names, prototype.span.0).ok()??;
-        let is_shared = prototype.upvalues.iter().map(|(_, is_shared)| *is_shared);
-        let captures = CapturedVariable::of_alone(is_shared.zip(self.functions.iter().copied()));
-        let mut builder = Builder::new(&mut vm.heap, &function, &captures, self.form);
-        builder.varargs = Some(more);
-        let draft = Draft { text: Some(text.clone()), ..builder.finish().ok()? };
-        Some(vm.define(draft, &prototype.chunk, source))
     }
 }

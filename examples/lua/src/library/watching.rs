@@ -101,6 +101,7 @@ fn with_local<T>(
 }
 
 fn getlocal(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    vm.watch_all();
     let (thread, rest) = thread_first(args);
     let place = place(vm, frames, thread, args, args.len() - rest.len())?;
     let found = with_local(vm, frames, thread, place, |local, frame| {
@@ -173,6 +174,9 @@ fn sethook(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
         }
     };
     // One that wants to see nothing is there for `gethook` all the same.
+    if hook.is_some_and(|(_, events)| events.is_any()) {
+        vm.watch_all();
+    }
     vm.hooks.set(thread, hook);
     Ok(vm.give(&[]))
 }

@@ -12,6 +12,7 @@ use crate::object::table::Table;
 use crate::object::value::Value;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A function of Lua. Its upvalues follow.
@@ -32,7 +33,7 @@ pub struct Closure {
 pub struct Definition {
     header: Header,
     /// The address by which bytecode calls the code.
-    pub(crate) code: u64,
+    pub(crate) code: Cell<u64>,
     /// The number of the function.
     number: u32,
     /// The objects that the code refers to: constants, and definitions of inner functions.
@@ -40,7 +41,7 @@ pub struct Definition {
     /// The layouts of which the code has the addresses and shapes.
     layouts: Vec<Rc<Layout>>,
     /// What else is known of the function.
-    pub(crate) about: Rc<dyn Any>,
+    about: RefCell<Rc<dyn Any>>,
     /// Where its number is put when it is gone.
     gone: Rc<RefCell<Vec<u32>>>,
 }
@@ -175,6 +176,11 @@ impl Native {
 }
 
 impl Definition {
+    /// What else is known of the function.
+    pub(crate) fn about(&self) -> Rc<dyn Any> {
+        self.about.borrow().clone()
+    }
+
     pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
         let constants = self.constants.borrow();
         constants.iter().for_each(|constant| marker.object(*constant));
@@ -282,7 +288,7 @@ impl Heap {
         environment: Gc<Table>,
         upvalues: &[Value],
     ) -> Gc<Closure> {
-        let (code, environment) = (Cell::new(definition.code), Cell::new(environment));
+        let (code, environment) = (definition.code.clone(), Cell::new(environment));
         self.with_values(ObjectKind::Closure, upvalues, |header| Closure {
             header,
             code,
@@ -301,11 +307,11 @@ impl Heap {
         let gone = self.gone.clone();
         let made = self.with_values(ObjectKind::Definition, &[], |header| Definition {
             header,
-            code,
+            code: Cell::new(code),
             number,
             constants: RefCell::new(constants),
             layouts,
-            about,
+            about: RefCell::new(about),
             gone,
         });
         let at = number as usize;
@@ -318,6 +324,31 @@ impl Heap {
     pub(crate) fn keep_with(&mut self, definition: Gc<Definition>, object: Gc<Header>) {
         definition.constants.borrow_mut().push(object);
         self.again(definition.header());
+    }
+
+    /// The definition of the function that has a number; `None` if it is gone.
+    pub(crate) fn definition_of(&self, number: u32) -> Option<Gc<Definition>> {
+        self.definitions.get(number as usize).copied()?
+    }
+
+    /// Lets closures that are made from a definition from now on have the code of another one, and what is known of that.
+    pub(crate) fn redefine(&mut self, definition: Gc<Definition>, other: Gc<Definition>) {
+        self.keep_with(definition, other.header());
+        definition.code.set(other.code.get());
+        definition.about.replace(other.about());
+    }
+
+    /// Lets closures that are there have other code: by the address that they have, the one that they get.
+    pub(crate) fn change_code(&mut self, changes: &HashMap<u64, u64>) {
+        self.blocks.each(|object| {
+            // SAFETY: the object is there. If nothing refers to it any more, its memory is as it was.
+            unsafe {
+                if (*object).kind() == ObjectKind::Closure {
+                    let code = &(*object.cast::<Closure>()).code;
+                    changes.get(&code.get()).into_iter().for_each(|new| code.set(*new));
+                }
+            }
+        });
     }
 
     /// The numbers of the functions whose definitions are gone since the last time.

@@ -4,6 +4,9 @@
 
 use super::bytecode::Op;
 use super::varargs::VarargForms;
+use super::vm::{Prototype, Vm};
+use crate::object::function::Definition;
+use crate::object::heap::Gc;
 use crate::object::layout::Layout;
 use crate::object::value::Value;
 use crate::syntax::ast::{FunctionText, Line, Name};
@@ -23,6 +26,8 @@ pub(crate) struct Draft {
     /// How many parameters there are.
     pub(crate) parameters: u32,
     pub(crate) is_vararg: bool,
+    /// How it is compiled again, if it can be.
+    pub(crate) recipe: Option<Box<dyn Recipe>>,
     /// If it may be compiled for known numbers of arguments.
     pub(crate) varargs: Option<VarargForms>,
     /// The strings in the code, which have to stay.
@@ -51,6 +56,7 @@ impl Draft {
             registers,
             parameters,
             is_vararg,
+            recipe: None,
             varargs: None,
             constants: Vec::new(),
             layouts: Vec::new(),
@@ -60,6 +66,15 @@ impl Draft {
             text: None,
         }
     }
+}
+
+/// Compiles a function again, from its source.
+pub(crate) trait Recipe {
+    /// The form of a vararg function for so many arguments behind the parameters; `None` if there can be none.
+    fn with_arguments(&self, vm: &mut Vm, prototype: &Prototype, more: u32) -> Option<Gc<Definition>>;
+
+    /// The function as hooks want it; `None` if that is what it is, or if that can't be.
+    fn watched(&self, vm: &mut Vm, prototype: &Prototype) -> Option<Gc<Definition>>;
 }
 
 /// The register of the function's closure.

@@ -2,15 +2,19 @@
 //!
 //! In: `Look`s, which functions have that were compiled to be watched (`compile/watch.rs`). Out: calls of the hook of the coroutine that
 //! runs. A hook does not see what runs while it runs.
+//!
+//! The first hook has all functions compiled again that have no `Look`s. Calls from then on have these; what runs goes on as it is.
 
 use crate::object::function::Native;
 use crate::object::heap::{Gc, Marker, ObjectKind};
 use crate::object::thread::Thread;
 use crate::object::value::{FUNCTION, Value};
+use crate::run::draft::Watch;
 use crate::run::error::Result;
 use crate::run::vm::Vm;
 use crate::syntax::ast::Line;
 use azulejo::Frames;
+use std::collections::HashMap;
 
 /// Why code lets others look: a function begins, a line begins, a function ends, …
 pub(crate) const CALL: u32 = 0;
@@ -33,7 +37,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    fn is_any(self) -> bool {
+    pub(crate) fn is_any(self) -> bool {
         self.calls || self.returns || self.lines || self.count > 0
     }
 }
@@ -68,11 +72,6 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// Whether there is one that wants to see anything.
-    pub(crate) fn is_any(&self) -> bool {
-        self.all.iter().any(|hook| hook.events.is_any())
-    }
-
     /// The hook of a coroutine, or of the program.
     pub(crate) fn of(&self, thread: Option<Gc<Thread>>) -> Option<&Hook> {
         self.all.iter().find(|hook| hook.thread == thread)
@@ -103,6 +102,27 @@ pub(crate) fn look(vm: &mut Vm, frames: Frames<'_>, kind: u32, callee: u64) -> R
 }
 
 impl Vm {
+    /// Lets hooks and `debug.getlocal` see all functions that are called from now on.
+    pub(crate) fn watch_all(&mut self) {
+        if std::mem::replace(&mut self.is_watched, true) {
+            return;
+        }
+        self.watch = Watch::All;
+        let mut changes = HashMap::new();
+        for number in 0..self.prototypes.len() as u32 {
+            let Some(prototype) = self.prototypes[number as usize].clone() else { continue };
+            let recipe = prototype.recipe.as_ref();
+            let Some(watched) = recipe.and_then(|recipe| recipe.watched(self, &prototype)) else { continue };
+            // Nothing may have referred to it any more: then it is gone, if the collector has just swept its memory.
+            self.forget_gone();
+            if let Some(definition) = self.heap.definition_of(number) {
+                changes.insert(definition.code.get(), watched.code.get());
+                self.heap.redefine(definition, watched);
+            }
+        }
+        self.heap.change_code(&changes);
+    }
+
     fn look(&mut self, frames: &Frames<'_>, kind: u32, callee: Value) -> Result<()> {
         let thread = self.threads.last().copied();
         let Some(frame) = frames.iter().next() else { return Ok(()) };

@@ -5,40 +5,27 @@
 //! number, in which they are in registers as if they were parameters: no call makes a pack, and the form is inlined as any other function.
 
 use super::vm::{Vm, prototype};
-use crate::object::function::{Closure, Definition};
+use crate::object::function::Closure;
 use crate::object::heap::Gc;
 use std::cell::{Cell, RefCell};
-use std::fmt;
 
 /// There are forms for up to so many arguments behind the parameters.
 const MOST: usize = 8;
 
-/// Compiles the forms of a function.
-pub(crate) trait MakeForm {
-    /// The form of a closure's function for so many arguments behind the parameters; `None` if there can be none.
-    fn make(&self, vm: &mut Vm, closure: Gc<Closure>, more: u32) -> Option<Gc<Definition>>;
-}
-
 /// The forms of a vararg function.
+#[derive(Debug)]
 pub(crate) struct VarargForms {
     parameters: u32,
-    maker: Box<dyn MakeForm>,
     /// Whether a call has asked for one. The first call gets none: many functions are called once.
     was_asked: Cell<bool>,
     /// The address by which bytecode calls each form, by the number of arguments behind the parameters.
     code: RefCell<[Option<u64>; MOST + 1]>,
 }
 
-impl fmt::Debug for VarargForms {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VarargForms").field("code", &self.code).finish_non_exhaustive()
-    }
-}
-
 impl VarargForms {
     /// Forms of a function with so many parameters, of which there is none yet.
-    pub(crate) fn new(parameters: u32, maker: Box<dyn MakeForm>) -> VarargForms {
-        VarargForms { parameters, maker, was_asked: Cell::new(false), code: RefCell::default() }
+    pub(crate) fn new(parameters: u32) -> VarargForms {
+        VarargForms { parameters, was_asked: Cell::new(false), code: RefCell::default() }
     }
 }
 
@@ -47,7 +34,7 @@ impl Vm {
     pub(crate) fn code_for(&mut self, closure: Gc<Closure>, arguments: u32) -> Option<u64> {
         /// A function of the library may have code of its own for so many arguments.
         const FEW: u32 = 3;
-        let any = if arguments <= FEW { closure.code.get() } else { closure.definition.code };
+        let any = if arguments <= FEW { closure.code.get() } else { closure.definition.code.get() };
         let prototype = prototype(closure);
         let Some(forms) = &prototype.varargs else { return Some(any) };
         let more = arguments.saturating_sub(forms.parameters);
@@ -55,12 +42,15 @@ impl Vm {
         if known.is_none() && !forms.was_asked.replace(true) {
             return None;
         }
-        let code = known.unwrap_or_else(|| match forms.maker.make(self, closure, more) {
-            Some(form) => {
-                self.heap.keep_with(closure.definition, form.header());
-                form.code
+        let code = known.unwrap_or_else(|| {
+            let recipe = prototype.recipe.as_ref();
+            match recipe.and_then(|recipe| recipe.with_arguments(self, &prototype, more)) {
+                Some(form) => {
+                    self.heap.keep_with(closure.definition, form.header());
+                    form.code.get()
+                }
+                None => any,
             }
-            None => any,
         });
         forms.code.borrow_mut()[more as usize] = Some(code);
         Some(code)

@@ -1,6 +1,6 @@
 //! The context of running bytecode: the heap, what is global, and what passes between functions.
 
-use super::draft::{Draft, LocalName, OperandName, Watch};
+use super::draft::{Draft, LocalName, OperandName, Recipe, Watch};
 use crate::object::function::{Closure, Definition, Pack, copy_values};
 use crate::object::heap::{Gc, Header, Heap};
 use crate::object::string::{MAX_LEN, Str};
@@ -109,6 +109,8 @@ pub struct Vm {
     pub(crate) shares_all: bool,
     /// What chunks keep ready for `debug` from here on: one that was compiled before may ask for it.
     pub(crate) watch: Watch,
+    /// Whether those are compiled again that were loaded before.
+    pub(crate) is_watched: bool,
     /// What functions of the library keep.
     pub(crate) roots: Vec<Value>,
     /// What handles keep.
@@ -153,6 +155,8 @@ pub(crate) struct Prototype {
     pub(crate) span: (Line, Line),
     /// The names of its upvalues, and whether each is in a cell.
     pub(crate) upvalues: Vec<(Rc<[u8]>, bool)>,
+    /// How it is compiled again, if it can be.
+    pub(crate) recipe: Option<Box<dyn Recipe>>,
     /// If it may be compiled for known numbers of arguments.
     pub(crate) varargs: Option<VarargForms>,
     /// The source of the chunk, and where the function stands in it.
@@ -161,13 +165,12 @@ pub(crate) struct Prototype {
 
 /// What is known of a closure's function.
 pub(crate) fn prototype(closure: Gc<Closure>) -> Rc<Prototype> {
-    closure.definition.about.clone().downcast().expect("functions are defined with one")
+    closure.definition.about().downcast().expect("functions are defined with one")
 }
 
 /// The function that a closure calls.
 pub(crate) fn function_of(closure: Gc<Closure>) -> FunctionId {
-    let prototype: Option<&Prototype> = closure.definition.about.downcast_ref();
-    prototype.expect("functions are defined with one").function
+    prototype(closure).function
 }
 
 /// The trap of all errors that the program may catch.
@@ -263,6 +266,7 @@ impl Vm {
             prototypes: Vec::new(),
             shares_all: false,
             watch: Watch::Nothing,
+            is_watched: false,
             roots: Vec::new(),
             handles: Rc::default(),
             owner: Weak::<()>::new(),
@@ -355,11 +359,13 @@ impl Vm {
         let function =
             self.engine.define(&name, code, draft.registers).expect("the compiler makes valid bytecode");
         let code = self.engine.callable(function).expect("it was defined").expose_provenance() as u64;
-        let Draft { lines, names, locals, constants, layouts, span, upvalues, varargs, text, .. } = draft;
+        let Draft { lines, names, locals, constants, layouts, span, upvalues, recipe, varargs, text, .. } =
+            draft;
         let chunk = chunk.clone();
         let text = text.map(|text| (source.clone(), text));
         let prototype =
-            Rc::new(Prototype { function, lines, names, locals, chunk, span, upvalues, varargs, text });
+            Prototype { function, lines, names, locals, chunk, span, upvalues, recipe, varargs, text };
+        let prototype = Rc::new(prototype);
         let number = function.number() as usize;
         self.prototypes.resize(self.prototypes.len().max(number + 1), None);
         self.prototypes[number] = Some(prototype.clone());
@@ -369,7 +375,7 @@ impl Vm {
     }
 
     /// Removes the code of functions that no closure has any more.
-    fn forget_gone(&mut self) {
+    pub(super) fn forget_gone(&mut self) {
         for number in self.heap.take_gone() {
             if let Some(prototype) = self.prototypes[number as usize].take() {
                 // SAFETY: the collector has kept what runs, and all calls that it may not see by `Frames` have ended.
@@ -388,7 +394,7 @@ impl Vm {
         if let Some(few) = few {
             let few = self.define(few, &chunk, &source);
             self.heap.keep(few.header());
-            closure.code.set(few.code);
+            closure.code.set(few.code.get());
         }
         closure
     }

@@ -121,6 +121,11 @@ impl<'a> Lexer<'a> {
         Lexer { source, at: 0, start: 0, line }
     }
 
+    /// Leaves out what stands in front of a byte.
+    pub(super) fn skip_to(&mut self, at: usize) {
+        self.at = at;
+    }
+
     /// The line of the next byte, which is that of the last token's end.
     pub(super) fn line(&self) -> Line {
         self.line

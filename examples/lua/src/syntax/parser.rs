@@ -76,7 +76,7 @@ fn parse_text(text: Text<'_>) -> Result<(Function, Vec<u8>), SyntaxError> {
     Ok((chunk, source))
 }
 
-/// Parses a function by itself: the source is what its [`FunctionText`] says. These are the names of its upvalues, and the line of the
+/// Parses a function by itself, where its [`FunctionText`] says that it stands in a source. These are the names of its upvalues, and the line of the
 /// word `function`. Returns whether it or a function in it assigns to each upvalue, too; `None` if its upvalues are others.
 pub fn parse_function(
     source: &[u8],
@@ -84,7 +84,8 @@ pub fn parse_function(
     upvalues: &[Name],
     line: Line,
 ) -> Result<Option<(Function, Vec<bool>)>, SyntaxError> {
-    let mut parser = Parser::new(Text::new(source, None), text.line);
+    let mut parser = Parser::new(Text::new(&source[..text.bytes.end], None), text.line);
+    parser.lexer.skip_to(text.bytes.start);
     parser.scopes.open_function(0);
     let outer: Vec<LocalId> = upvalues.iter().map(|name| parser.scopes.make_local(name.clone())).collect();
     parser.scopes.activate(&outer, text.line)?;
