@@ -1,7 +1,7 @@
 //! What Rust code that embeds Lua relies on: errors that pass through it, numbers at the borders, and values of Rust that scripts cannot spoil.
 
 use azulejo_lua::api::{
-    Lua, LuaError, LuaFunction, LuaResult, LuaTable, LuaValue, Methods, RegistryKey, UserData,
+    Library, Lua, LuaError, LuaFunction, LuaResult, LuaTable, LuaValue, Methods, RegistryKey, UserData,
 };
 use std::cell::Cell;
 use std::error::Error;
@@ -86,6 +86,127 @@ fn fields_stand_behind_methods() -> LuaResult<()> {
     lua.globals().set("pair", lua.create_userdata(Pair(1.5, 2.0)))?;
     let code = "return pair.first + pair.second, pair:sum(), pair.third";
     assert_eq!(lua.load(code).eval::<(f64, f64, Option<f64>)>()?, (3.5, 3.5, None));
+    Ok(())
+}
+
+/// A value of which fields are computed, set, or made up.
+struct Sensor {
+    celsius: f64,
+    notes: Vec<String>,
+}
+
+impl UserData for Sensor {
+    fn methods(methods: &mut Methods<'_, Sensor>) {
+        methods.add_field("unit", "C");
+        methods.add_method("describe", |_, sensor, ()| Ok(format!("{} degrees", sensor.celsius)));
+        methods.add_field_method_get("celsius", |_, sensor| Ok(sensor.celsius));
+        methods.add_field_method_get("kelvin", |_, sensor| match sensor.celsius {
+            cold if cold < -273.15 => Err(LuaError::Runtime("too cold".into())),
+            celsius => Ok(celsius + 273.15),
+        });
+        // A method has the name as well: it is found first.
+        methods.add_field_method_get("describe", |_, _| Ok(0));
+        methods.add_field_method_set("celsius", |_, sensor, celsius: f64| {
+            sensor.celsius = celsius;
+            Ok(())
+        });
+        methods.add_meta_method("__index", |_, _, key: String| Ok(key + "?"));
+        methods.add_meta_function("__newindex", |_, (sensor, key, value): (LuaValue, String, String)| {
+            let LuaValue::UserData(sensor) = sensor else { unreachable!("only sensors have it") };
+            sensor.borrow_mut::<Sensor>()?.notes.push(format!("{key}={value}"));
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn fields_are_computed_and_set() -> LuaResult<()> {
+    let lua = Lua::new();
+    let sensor = lua.create_userdata(Sensor { celsius: 20.0, notes: Vec::new() });
+    lua.globals().set("sensor", sensor.clone())?;
+    let all: (String, String, f64, f64, String) = lua
+        .load("return sensor.unit, sensor:describe(), sensor.celsius, sensor.kelvin, sensor.other")
+        .eval()?;
+    assert_eq!(all, ("C".into(), "20 degrees".into(), 20.0, 293.15, "other?".into()));
+    lua.load("for i = 1, 200 do sensor.celsius = sensor.celsius + 1 end; sensor.place = 'roof'").exec()?;
+    assert_eq!(sensor.borrow::<Sensor>()?.celsius, 220.0);
+    assert_eq!(sensor.borrow::<Sensor>()?.notes, ["place=roof"]);
+    let error = lua.load("sensor.celsius = 'warm'").exec().expect_err("it is no number");
+    assert!(error.to_string().contains("number expected, got string"), "{error}");
+    let error = lua.load("sensor.celsius = -300; return sensor.kelvin").set_name("o.lua").exec();
+    assert_eq!(error.expect_err("it is too cold").to_string(), "o.lua:1: too cold");
+    Ok(())
+}
+
+#[test]
+fn functions_have_environments() -> LuaResult<()> {
+    let (lua, other) = (Lua::new(), Lua::new());
+    let made: LuaFunction = lua.load("function() x = (x or 0) + 1; return x end").eval()?;
+    let tables = [lua.create_table(), lua.create_table()];
+    for round in 1..=300 {
+        for table in &tables {
+            made.set_environment(table)?;
+            assert_eq!(made.call::<_, i64>(())?, round);
+        }
+    }
+    assert_eq!(made.environment().as_ref(), Some(&tables[1]));
+    assert!(!lua.globals().contains_key("x")?);
+    assert!(matches!(made.set_environment(&other.globals()), Err(LuaError::OtherProgram)));
+    assert!(matches!(
+        lua.load("x = 1").set_environment(&other.globals()).exec(),
+        Err(LuaError::OtherProgram)
+    ));
+    let rust = lua.create_function(|_, ()| Ok(()));
+    assert!(rust.environment().is_none() && rust.set_environment(&tables[0]).is_err());
+    // The table is kept by the function alone.
+    let kept = lua
+        .load("return function() return deep.value end")
+        .set_environment(&lua.create_table_from([("deep", lua.create_table_from([("value", 7)])?)])?);
+    let kept: LuaFunction = kept.eval()?;
+    lua.collect_garbage()?;
+    assert_eq!(kept.call::<_, i64>(())?, 7);
+    Ok(())
+}
+
+#[test]
+fn a_program_has_the_libraries_that_it_was_given() -> LuaResult<()> {
+    let names = |lua: &Lua| -> LuaResult<Vec<String>> {
+        let all = ["io", "dofile", "loadfile", "os", "package", "require", "module", "debug"];
+        let is_there = |name: &&str| lua.globals().contains_key(*name).is_ok_and(|is_there| is_there);
+        Ok(all.into_iter().filter(is_there).map(String::from).collect())
+    };
+    assert_eq!(names(&Lua::new())?, [""; 0]);
+    for (library, has) in [
+        (Library::Io, &["io", "dofile", "loadfile"][..]),
+        (Library::Os, &["os"]),
+        (Library::Package, &["package", "require", "module"]),
+        (Library::Debug, &["debug"]),
+    ] {
+        assert_eq!(names(&Lua::builder().library(library).build())?, has);
+    }
+    // Modules know the libraries that are there, in whatever order these were asked for.
+    let both = Lua::builder().library(Library::Package).library(Library::Os).library(Library::Os).build();
+    assert!(both.load("return require 'os' == os and not pcall(require, 'io')").eval::<bool>()?);
+    assert_eq!(names(&Lua::with_all_libraries())?.len(), 8);
+    assert_eq!(names(&Lua::builder().all_libraries(true).all_libraries(false).build())?.len(), 0);
+    Ok(())
+}
+
+#[test]
+fn tables_are_sequences() -> LuaResult<()> {
+    let lua = Lua::new();
+    let table = lua.create_sequence_from(1..=3)?;
+    table.push("four")?;
+    assert_eq!(table.raw_len(), 4);
+    let texts: Vec<String> = table.sequence_values().collect::<LuaResult<_>>()?;
+    assert_eq!(texts, ["1", "2", "3", "four"]);
+    assert!(table.sequence_values::<i64>().nth(3).expect("there is one").is_err());
+    assert_eq!(table.pop::<String>()?, "four");
+    table.raw_set(2, LuaValue::Nil)?;
+    assert_eq!(table.sequence_values::<i64>().collect::<LuaResult<Vec<_>>>()?, [1]);
+    let empty = lua.create_table_from([(0, "zero")])?;
+    assert_eq!((empty.pop::<Option<String>>()?, empty.contains_key(0)?), (None, true));
+    assert_eq!(empty.sequence_values::<LuaValue>().count(), 0);
     Ok(())
 }
 

@@ -1,8 +1,7 @@
 //! How a program is made.
 
-use super::{Lua, Tiers};
+use super::{Library, Lua, Tiers};
 use crate::run::settings::Settings;
-use crate::run::vm::Vm;
 
 /// Makes a program that is not as [`Lua::new`] makes it. Made by [`Lua::builder`].
 ///
@@ -16,7 +15,8 @@ use crate::run::vm::Vm;
 #[derive(Clone, Debug, Default)]
 pub struct LuaBuilder {
     pub(super) settings: Settings,
-    has_all_libraries: bool,
+    /// What there is beside what reaches nothing but the program.
+    pub(super) libraries: Vec<Library>,
 }
 
 impl Lua {
@@ -27,12 +27,6 @@ impl Lua {
 }
 
 impl LuaBuilder {
-    /// Whether the program gets the whole library, by which its code can do what this process can.
-    pub fn all_libraries(mut self, has_all: bool) -> LuaBuilder {
-        self.has_all_libraries = has_all;
-        self
-    }
-
     /// Sets where functions run. By default the hottest ones are compiled best.
     ///
     /// ```
@@ -65,6 +59,10 @@ impl LuaBuilder {
 
     /// Makes the program.
     pub fn build(self) -> Lua {
-        Lua::with_settings(&self.settings, if self.has_all_libraries { Vm::open } else { Vm::open_safe })
+        Lua::with_settings(&self.settings, |vm| {
+            vm.open_safe();
+            let has = |library: &&Library| self.libraries.contains(library);
+            Library::ALL.iter().filter(has).for_each(|library| library.open(vm));
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! Chunks of source text.
 
-use super::{FromLuaMulti, IntoLuaMulti, Lua, LuaError, LuaFunction, LuaResult};
+use super::{FromLuaMulti, IntoLuaMulti, Lua, LuaError, LuaFunction, LuaResult, LuaTable};
 use crate::object::value::{FUNCTION, Value};
 
 /// Source text that is to run. Made by [`Lua::load`].
@@ -20,13 +20,14 @@ pub struct Chunk {
     lua: Lua,
     source: Vec<u8>,
     name: Vec<u8>,
+    environment: Option<LuaTable>,
 }
 
 impl Lua {
     /// Takes source text, to run it.
     pub fn load(&self, source: impl AsRef<[u8]>) -> Chunk {
         let source = source.as_ref().to_vec();
-        Chunk { lua: self.clone(), name: source.clone(), source }
+        Chunk { lua: self.clone(), name: source.clone(), source, environment: None }
     }
 }
 
@@ -37,11 +38,35 @@ impl Chunk {
         self
     }
 
+    /// Sets the table that has its global variables, in place of the program's.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaError};
+    ///
+    /// let lua = Lua::new();
+    /// let config = lua.create_table();
+    /// config.set("cores", 8)?;
+    /// lua.load("threads = cores * 2; name = 'main'").set_environment(&config).exec()?;
+    /// assert_eq!(config.get::<i64>("threads")?, 16);
+    /// assert_eq!(lua.globals().get::<Option<String>>("name")?, None);
+    /// // Nothing else is there, unless the table says where to look.
+    /// assert!(lua.load("print(1)").set_environment(&config).exec().is_err());
+    /// # Ok::<(), LuaError>(())
+    /// ```
+    pub fn set_environment(mut self, environment: &LuaTable) -> Chunk {
+        self.environment = Some(environment.clone());
+        self
+    }
+
     /// The function that runs it.
     pub fn into_function(self) -> LuaResult<LuaFunction> {
-        let Chunk { lua, source, name } = &self;
+        let Chunk { lua, source, name, environment } = &self;
         match lua.with(|vm, _| vm.load(source, name)) {
-            Ok(closure) => Ok(LuaFunction(lua.keep(Value::object(FUNCTION, closure)))),
+            Ok(closure) => {
+                let function = LuaFunction(lua.keep(Value::object(FUNCTION, closure)));
+                environment.iter().try_for_each(|environment| function.set_environment(environment))?;
+                Ok(function)
+            }
             Err(error) => Err(LuaError::Syntax {
                 message: String::from_utf8_lossy(&error.text(name)).into_owned(),
                 is_incomplete: error.is_incomplete,

@@ -1,8 +1,10 @@
 //! Functions.
 
 use super::handle::{Handle, Lua};
-use super::{FromLuaMulti, IntoLuaMulti, LuaError, LuaResult, LuaValue};
+use super::{FromLuaMulti, IntoLuaMulti, LuaError, LuaResult, LuaTable, LuaValue};
 use crate::library::arguments;
+use crate::library::base::environment;
+use crate::object::heap::ObjectKind;
 use crate::object::value::{USERDATA, Value};
 use crate::run::error::{Ending, Result};
 use crate::run::vm::Vm;
@@ -142,6 +144,46 @@ fn call_closed(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value
 }
 
 impl LuaFunction {
+    /// The table that has its global variables; `None` for a function of Rust, which has none.
+    pub fn environment(&self) -> Option<LuaTable> {
+        let table = environment(self.lua_function()?)?.get();
+        Some(LuaTable(self.0.lua.keep(Value::table(table))))
+    }
+
+    /// Sets the table that has its global variables. Functions that it has made keep theirs. An error for a function of Rust.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaError, LuaFunction};
+    ///
+    /// let lua = Lua::new();
+    /// let answer: LuaFunction = lua.load("function() return answer end").eval()?;
+    /// assert_eq!(answer.environment(), Some(lua.globals()));
+    /// let other = lua.create_table();
+    /// other.set("answer", 42)?;
+    /// answer.set_environment(&other)?;
+    /// assert_eq!(answer.call::<_, i64>(())?, 42);
+    /// # Ok::<(), LuaError>(())
+    /// ```
+    pub fn set_environment(&self, to: &LuaTable) -> LuaResult<()> {
+        let lua = &self.0.lua;
+        if !lua.owns(&to.0) {
+            return Err(LuaError::OtherProgram);
+        }
+        let (function, to) = (self.lua_function(), to.0.value().as_table().expect("it was made of one"));
+        let Some(place) = function.and_then(environment) else {
+            return Err(LuaError::Runtime("a function of Rust has no environment".into()));
+        };
+        place.set(to);
+        let object = self.0.value().header().expect("a function is an object");
+        lua.with(|vm, _| vm.heap.again(object));
+        Ok(())
+    }
+
+    /// The function, if it is one of Lua.
+    fn lua_function(&self) -> Option<Value> {
+        Some(self.0.value()).filter(|function| function.object_kind() != Some(ObjectKind::Native))
+    }
+
     /// Calls it.
     pub fn call<A: IntoLuaMulti, R: FromLuaMulti>(&self, arguments: A) -> LuaResult<R> {
         let lua = &self.0.lua;

@@ -30,6 +30,33 @@ impl Lua {
         LuaTable(self.keep(self.with(|vm, _| Value::table(vm.heap.table(Room::default())))))
     }
 
+    /// Makes a table of keys and their values.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaError};
+    ///
+    /// let lua = Lua::new();
+    /// lua.globals().set("sizes", lua.create_table_from([("small", 1), ("large", 10)])?)?;
+    /// assert_eq!(lua.load("return sizes.small + sizes.large").eval::<i64>()?, 11);
+    /// # Ok::<(), LuaError>(())
+    /// ```
+    pub fn create_table_from<K: IntoLua, V: IntoLua>(
+        &self,
+        entries: impl IntoIterator<Item = (K, V)>,
+    ) -> LuaResult<LuaTable> {
+        let table = self.create_table();
+        entries.into_iter().try_for_each(|(key, value)| table.raw_set(key, value))?;
+        Ok(table)
+    }
+
+    /// Makes a table of values, the first of which has the key 1.
+    pub fn create_sequence_from<V: IntoLua>(
+        &self,
+        values: impl IntoIterator<Item = V>,
+    ) -> LuaResult<LuaTable> {
+        self.create_table_from((1u64..).zip(values))
+    }
+
     /// The global variables.
     pub fn globals(&self) -> LuaTable {
         LuaTable(self.keep(self.with(|vm, _| Value::table(vm.globals))))
@@ -79,6 +106,44 @@ impl LuaTable {
         self.table().length()
     }
 
+    /// Whether a key of the table itself has a value.
+    pub fn contains_key(&self, key: impl IntoLua) -> LuaResult<bool> {
+        Ok(!self.raw_get::<LuaValue>(key)?.is_nil())
+    }
+
+    /// Adds a value behind the last element.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaError, LuaResult};
+    ///
+    /// let lua = Lua::new();
+    /// let words = lua.create_sequence_from(["a", "b"])?;
+    /// words.push("c")?;
+    /// assert_eq!(words.sequence_values::<String>().collect::<LuaResult<Vec<_>>>()?, ["a", "b", "c"]);
+    /// assert_eq!(words.pop::<String>()?, "c");
+    /// assert_eq!((words.raw_len(), words.contains_key(3)?), (2, false));
+    /// # Ok::<(), LuaError>(())
+    /// ```
+    pub fn push(&self, value: impl IntoLua) -> LuaResult<()> {
+        self.raw_set(self.raw_len() as u64 + 1, value)
+    }
+
+    /// Removes the last element, and gives it: `nil` if there is none.
+    pub fn pop<V: FromLua>(&self) -> LuaResult<V> {
+        let last = self.raw_len();
+        if last == 0 {
+            return V::from_lua(LuaValue::Nil, &self.0.lua);
+        }
+        let value = self.raw_get(last)?;
+        self.raw_set(last, LuaValue::Nil)?;
+        Ok(value)
+    }
+
+    /// The elements of the table itself from the first on, up to one that is `nil`.
+    pub fn sequence_values<V: FromLua>(&self) -> Sequence<V> {
+        Sequence { table: self.clone(), next: 1, types: PhantomData }
+    }
+
     /// The metatable.
     pub fn metatable(&self) -> Option<LuaTable> {
         let metatable = self.table().metatable()?;
@@ -118,5 +183,24 @@ impl<K: FromLua, V: FromLua> Iterator for Pairs<K, V> {
         let lua = &self.table.0.lua;
         let (key, value): (LuaValue, LuaValue) = (lua.value(key), lua.value(value));
         Some(K::from_lua(key, lua).and_then(|key| Ok((key, V::from_lua(value, lua)?))))
+    }
+}
+
+/// The elements of a table. Made by [`LuaTable::sequence_values`].
+#[derive(Debug)]
+pub struct Sequence<V> {
+    table: LuaTable,
+    next: u32,
+    types: PhantomData<V>,
+}
+
+impl<V: FromLua> Iterator for Sequence<V> {
+    type Item = LuaResult<V>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let value = self.table.raw_get::<LuaValue>(self.next);
+        let value = value.map(|value| Some(value).filter(|value| !value.is_nil())).transpose()?;
+        self.next += 1;
+        Some(value.and_then(|value| V::from_lua(value, &self.table.0.lua)))
     }
 }

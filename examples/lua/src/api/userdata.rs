@@ -2,9 +2,13 @@
 
 use super::function::Fault;
 use super::handle::{Handle, Lua};
-use super::{FromLuaMulti, IntoLua, IntoLuaMulti, LuaError, LuaResult, LuaTable, LuaValue};
+use super::{
+    FromLua, FromLuaMulti, IntoLua, IntoLuaMulti, LuaError, LuaFunction, LuaResult, LuaTable, LuaValue,
+};
+use crate::library::as_text;
 use crate::object::value::{USERDATA, Value};
 use crate::run::error::Thrown;
+use crate::run::slow::NativeFunction;
 use crate::run::vm::Vm;
 use azulejo::Frames;
 use std::any::TypeId;
@@ -49,8 +53,11 @@ pub struct Methods<'a, T> {
     lua: &'a Lua,
     index: LuaTable,
     meta: LuaTable,
-    /// What finds fields that are no methods.
-    otherwise: Option<super::LuaFunction>,
+    /// What computes fields, and what sets them.
+    getters: LuaTable,
+    setters: LuaTable,
+    /// What finds fields that are none of these, and what sets them.
+    otherwise: [Option<LuaFunction>; 2],
     result: LuaResult<()>,
     of: std::marker::PhantomData<T>,
 }
@@ -67,13 +74,19 @@ fn receiver<A: FromLuaMulti>(lua: &Lua, arguments: Vec<LuaValue>) -> LuaResult<(
 }
 
 impl<T: UserData> Methods<'_, T> {
-    fn add(&mut self, is_meta: bool, name: &str, function: super::LuaFunction) {
-        if is_meta && name == "__index" {
-            self.otherwise = Some(function);
-            return;
+    fn add(&mut self, is_meta: bool, name: &str, function: LuaFunction) {
+        match (is_meta, name) {
+            (true, "__index") => self.otherwise[0] = Some(function),
+            (true, "__newindex") => self.otherwise[1] = Some(function),
+            _ => {
+                let table = if is_meta { self.meta.clone() } else { self.index.clone() };
+                self.put(&table, name, function);
+            }
         }
-        let table = if is_meta { &self.meta } else { &self.index };
-        if let Err(error) = table.raw_set(name, function) {
+    }
+
+    fn put(&mut self, table: &LuaTable, name: &str, value: impl IntoLua) {
+        if let Err(error) = table.raw_set(name, value) {
             self.result = Err(error);
         }
     }
@@ -81,7 +94,7 @@ impl<T: UserData> Methods<'_, T> {
     fn of<A: FromLuaMulti, R: IntoLuaMulti>(
         &self,
         method: impl Fn(&Lua, &T, A) -> LuaResult<R> + 'static,
-    ) -> super::LuaFunction {
+    ) -> LuaFunction {
         self.lua.create_any(move |lua, arguments| {
             let (userdata, arguments) = receiver::<A>(lua, arguments).map_err(Fault::Arguments)?;
             let call = || method(lua, &*userdata.borrow::<T>()?, arguments)?.into_lua_multi(lua);
@@ -105,12 +118,73 @@ impl<T: UserData> Methods<'_, T> {
         name: &str,
         method: impl Fn(&Lua, &mut T, A) -> LuaResult<R> + 'static,
     ) {
-        let function = self.lua.create_any(move |lua, arguments| {
+        let function = self.of_mut(method);
+        self.add(false, name, function);
+    }
+
+    fn of_mut<A: FromLuaMulti, R: IntoLuaMulti>(
+        &self,
+        method: impl Fn(&Lua, &mut T, A) -> LuaResult<R> + 'static,
+    ) -> LuaFunction {
+        self.lua.create_any(move |lua, arguments| {
             let (userdata, arguments) = receiver::<A>(lua, arguments).map_err(Fault::Arguments)?;
             let call = || method(lua, &mut *userdata.borrow_mut::<T>()?, arguments)?.into_lua_multi(lua);
             call().map_err(Fault::Said)
-        });
-        self.add(false, name, function);
+        })
+    }
+
+    /// Adds a field that all values of the type have in common.
+    pub fn add_field(&mut self, name: &str, value: impl IntoLua) {
+        let index = self.index.clone();
+        self.put(&index, name, value);
+    }
+
+    /// Adds a field that is computed whenever Lua code reads it.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaError, Methods, UserData};
+    ///
+    /// struct Square(f64);
+    ///
+    /// impl UserData for Square {
+    ///     fn methods(methods: &mut Methods<'_, Square>) {
+    ///         methods.add_field("sides", 4);
+    ///         methods.add_field_method_get("area", |_, square| Ok(square.0 * square.0));
+    ///         methods.add_field_method_get("side", |_, square| Ok(square.0));
+    ///         methods.add_field_method_set("side", |_, square, side: f64| {
+    ///             square.0 = side;
+    ///             Ok(())
+    ///         });
+    ///     }
+    /// }
+    ///
+    /// let lua = Lua::new();
+    /// lua.globals().set("square", lua.create_userdata(Square(2.0)))?;
+    /// let code = "square.side = square.side + 1; return square.area, square.sides";
+    /// assert_eq!(lua.load(code).eval::<(f64, i64)>()?, (9.0, 4));
+    /// let error = lua.load("square.area = 1").set_name("o.lua").exec().unwrap_err();
+    /// assert_eq!(error.to_string(), "o.lua:1: no field 'area' can be set");
+    /// # Ok::<(), LuaError>(())
+    /// ```
+    pub fn add_field_method_get<R: IntoLua>(
+        &mut self,
+        name: &str,
+        get: impl Fn(&Lua, &T) -> LuaResult<R> + 'static,
+    ) {
+        let function = self.of(move |lua, value, ()| get(lua, value));
+        let getters = self.getters.clone();
+        self.put(&getters, name, function);
+    }
+
+    /// Adds what Lua code calls when it sets a field.
+    pub fn add_field_method_set<A: FromLua>(
+        &mut self,
+        name: &str,
+        set: impl Fn(&Lua, &mut T, A) -> LuaResult<()> + 'static,
+    ) {
+        let function = self.of_mut(set);
+        let setters = self.setters.clone();
+        self.put(&setters, name, function);
     }
 
     /// Adds a metamethod, such as `__add` or `__tostring`. What `__index` is, is asked for what is no method. Lua code does not get at the
@@ -169,6 +243,27 @@ impl<T: UserData> Methods<'_, T> {
         self.add(true, name, function);
     }
 
+    /// Makes the metamethods by which fields are found and set. Where nothing is computed there is a table, which is found more quickly.
+    fn finish_fields(&self) -> LuaResult<()> {
+        let [finds, sets] = self.otherwise.each_ref().map(Option::as_ref);
+        let bits =
+            |function: Option<&LuaFunction>| function.map_or(Value::NIL, |function| function.0.value());
+        let make = |name, function: NativeFunction, upvalues: &[Value]| {
+            let made = self.lua.with(|vm, _| vm.native_function(name, function, upvalues));
+            self.meta.raw_set(name, LuaFunction(self.lua.keep(made)))
+        };
+        let [index, getters, setters] =
+            [&self.index, &self.getters, &self.setters].map(|table| table.0.value());
+        let is_empty = |table: &LuaTable| table.pairs::<LuaValue, LuaValue>().next().is_none();
+        if finds.is_some() || !is_empty(&self.getters) {
+            make("__index", find_field, &[index, getters, bits(finds)])?;
+        }
+        if sets.is_some() || !is_empty(&self.setters) {
+            make("__newindex", set_field, &[setters, bits(sets)])?;
+        }
+        Ok(())
+    }
+
     /// Adds a function to the fields, which gets all its arguments.
     pub fn add_function<A: FromLuaMulti, R: IntoLuaMulti>(
         &mut self,
@@ -184,13 +279,42 @@ impl<T: UserData> Methods<'_, T> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct AnyUserData(pub(super) Handle);
 
-/// The metamethod `__index` of a type that has one of its own: looks for a method, and asks that one for what is none.
-fn method_first(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value, Thrown> {
+/// The metamethod `__index` of a type that computes fields: looks for a method, then for what computes the field, and then asks the metamethod
+/// that the type says.
+fn find_field(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value, Thrown> {
     let native = vm.native().expect("this is one");
-    let [methods, otherwise] = [0, 1].map(|at| native.upvalues()[at].get());
-    let key = args.get(1).copied().unwrap_or(Value::NIL);
-    let method = methods.as_table().expect("it was made with one").get(key);
-    if method.is_nil() { vm.call_value(frames, otherwise, args) } else { Ok(vm.give(&[method])) }
+    let [methods, getters, otherwise] = [0, 1, 2].map(|at| native.upvalues()[at].get());
+    let (object, key) = (argument(args, 0), argument(args, 1));
+    let of = |table: Value| table.as_table().expect("it was made with one").get(key);
+    let (method, getter) = (of(methods), of(getters));
+    match () {
+        () if !method.is_nil() => Ok(vm.give(&[method])),
+        () if !getter.is_nil() => vm.in_place(|vm| vm.call_value(frames, getter, &[object])),
+        () if !otherwise.is_nil() => vm.in_place(|vm| vm.call_value(frames, otherwise, args)),
+        () => Ok(vm.give(&[Value::NIL])),
+    }
+}
+
+/// The metamethod `__newindex` of a type of which fields can be set.
+fn set_field(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value, Thrown> {
+    let native = vm.native().expect("this is one");
+    let [setters, otherwise] = [0, 1].map(|at| native.upvalues()[at].get());
+    let key = argument(args, 1);
+    let setter = setters.as_table().expect("it was made with one").get(key);
+    match () {
+        () if !setter.is_nil() => {
+            vm.in_place(|vm| vm.call_value(frames, setter, &[argument(args, 0), argument(args, 2)]))
+        }
+        () if !otherwise.is_nil() => vm.in_place(|vm| vm.call_value(frames, otherwise, args)),
+        () => {
+            let key = as_text(vm, key).map_or(b"?".to_vec(), |text| text.bytes().to_vec());
+            vm.fail(frames, [b"no field '", &key[..], b"' can be set"].concat())
+        }
+    }
+}
+
+fn argument(args: &[Value], at: usize) -> Value {
+    args.get(at).copied().unwrap_or(Value::NIL)
 }
 
 impl Lua {
@@ -219,20 +343,15 @@ impl Lua {
             lua: self,
             index: index.clone(),
             meta: meta.clone(),
-            otherwise: None,
+            getters: self.create_table(),
+            setters: self.create_table(),
+            otherwise: [None, None],
             result,
             of: std::marker::PhantomData,
         };
         T::methods(&mut methods);
-        let Methods { otherwise, result, .. } = methods;
-        let result = result.and_then(|()| match otherwise {
-            Some(otherwise) => {
-                let both = [index.0.value(), otherwise.0.value()];
-                let finds = self.with(|vm, _| vm.native_function("__index", method_first, &both));
-                meta.raw_set("__index", super::LuaFunction(self.keep(finds)))
-            }
-            None => Ok(()),
-        });
+        let result = methods.result.clone();
+        let result = result.and_then(|()| methods.finish_fields());
         result.expect("the names of methods may be keys");
         let table = meta.0.value().as_table().expect("it is one");
         self.with(|vm, _| vm.rust_types.insert(TypeId::of::<T>(), table));

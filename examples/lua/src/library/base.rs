@@ -47,12 +47,9 @@ const FILES: &[(&str, NativeFunction)] = &[("dofile", dofile), ("loadfile", load
 
 impl Vm {
     /// Adds the base library to the global variables; functions that read files only if the program may.
-    pub(crate) fn open_base(&mut self, with_files: bool) {
+    pub(crate) fn open_base(&mut self) {
         let globals = self.globals;
         self.add_natives(globals, FUNCTIONS);
-        if with_files {
-            self.add_natives(globals, FILES);
-        }
         self.next = globals.get_string(self.heap.string(b"next"));
         self.set_field_of(globals, "_G", Value::table(globals));
         let version = self.text("Lua 5.1");
@@ -68,6 +65,11 @@ impl Vm {
         let handled =
             vec![Op::HandledCall { dst: 3.into(), function, handler }, Op::ReturnGiven { a: 3.into() }];
         self.add_builtin(globals, "xpcall", None, Draft::builtin(handled, 4, 2, false));
+    }
+
+    /// Adds those that read files.
+    pub(crate) fn open_files_of_base(&mut self) {
+        self.add_natives(self.globals, FILES);
     }
 
     /// Sets a field of a library's table.
@@ -206,7 +208,7 @@ fn function_at(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], default: bool) 
 }
 
 /// The environment of a function.
-pub(super) fn environment(function: Value) -> Option<&'static std::cell::Cell<Gc<Table>>> {
+pub(crate) fn environment(function: Value) -> Option<&'static std::cell::Cell<Gc<Table>>> {
     let object = function.as_object::<Header>(FUNCTION)?;
     // SAFETY: the kind says what the object is; it stays while it is used.
     Some(unsafe {

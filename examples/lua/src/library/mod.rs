@@ -46,28 +46,33 @@ pub(crate) type Natives = [(&'static str, NativeFunction)];
 impl Vm {
     /// Adds what reaches nothing but the program itself.
     pub(crate) fn open_safe(&mut self) {
-        self.open_base(false);
+        self.open_base();
         self.open_coroutine();
-        self.open_computing();
-    }
-
-    /// Adds the whole library.
-    pub fn open(&mut self) {
-        self.open_base(true);
-        self.open_coroutine();
-        self.open_computing();
-        os::open(self);
-        io::open_library(self);
-        self.open_debug();
-        self.open_package();
-    }
-
-    fn open_computing(&mut self) {
         string::open(self);
         table::open(self);
         math::open(self);
         bit::open(self);
         quick::open(self);
+    }
+
+    /// Adds the whole library.
+    pub fn open(&mut self) {
+        self.open_safe();
+        self.open_os();
+        self.open_files();
+        self.open_debug();
+        self.open_package();
+    }
+
+    /// Adds what reads and writes files.
+    pub(crate) fn open_files(&mut self) {
+        self.open_files_of_base();
+        io::open_library(self);
+    }
+
+    /// Adds what asks the system.
+    pub(crate) fn open_os(&mut self) {
+        os::open(self);
     }
 }
 
