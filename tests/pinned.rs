@@ -47,6 +47,16 @@ enum Op {
         dst: Out<u64>,
         a: In<u64>,
     },
+    /// The address in a box, and 0 if it is none.
+    Unbox {
+        dst: Out<u64>,
+        a: In<u64>,
+    },
+    /// Whether the value is below all boxes.
+    IsBelow {
+        dst: Out<u64>,
+        a: In<u64>,
+    },
     /// Calls Rust, which changes all registers that it may.
     Mix {
         dst: Out<u64>,
@@ -77,6 +87,8 @@ template! {
     Op::Choose => (if (nz $a) &TAG (add $a 1))
     Op::Add    => (add $a $b)
     Op::Below  => (sub &TAG $a)
+    Op::Unbox  => (if (uge $a &BOX) (sub $a &BOX) (const 0 u64))
+    Op::IsBelow => (if (ult $a &BOX) (const 1 u64) (const 0 u64))
     Op::Mix    => (if (ult $a &TAG) (call mix (arglist (carg $a u64)) u64) &TAG)
     Op::Call   => (invoke $f (arglist $a) u64)
     Op::Loop!  => (dov (set $n (sub $n 1)) (when (nz $n) (branch $to)))
@@ -189,6 +201,36 @@ fn whoever_calls_need_not_have_the_constants() {
         for number in numbers {
             let expected = if number < TAG { number } else { 0 };
             assert_eq!(engine.call::<_, u64>(function, &mut Vm, (number,)), Ok(expected), "{number:x}");
+        }
+    }
+}
+
+/// Who compares with a constant whose negation is pinned compares the sum with that.
+#[test]
+fn the_sum_says_on_which_side_a_value_is() {
+    let values = [0, 5, BOX.wrapping_neg() - 1, BOX.wrapping_neg(), TAG, BOX - 1, BOX, BOX + 5, u64::MAX];
+    for tier in [Tier::Interpreter, Tier::Baseline, Tier::Optimizer] {
+        let engine = Engine::<Op>::builder().only(tier).build();
+        let code = vec![Op::Unbox { dst: r(1), a: r(0) }, Op::Return { a: r(1) }];
+        let unbox = engine.define("unbox", code, 2).expect("the code is right");
+        let code = vec![Op::IsBelow { dst: r(1), a: r(0) }, Op::Return { a: r(1) }];
+        let is_below = engine.define("is below", code, 2).expect("the code is right");
+        for value in values {
+            let address = value.checked_sub(BOX).unwrap_or(0);
+            assert_eq!(engine.call::<_, u64>(unbox, &mut Vm, (value,)), Ok(address), "{value:x}, {tier:?}");
+            let expected = u64::from(value < BOX);
+            assert_eq!(
+                engine.call::<_, u64>(is_below, &mut Vm, (value,)),
+                Ok(expected),
+                "{value:x}, {tier:?}"
+            );
+        }
+        if tier == Tier::Baseline {
+            for function in [unbox, is_below] {
+                let listing = engine.disassemble(function).expect("it is compiled");
+                let has = |bits: u64| listing.bytes().windows(8).any(|bytes| bytes == bits.to_le_bytes());
+                assert!(has(BOX.wrapping_neg()) && !has(BOX), "{listing}");
+            }
         }
     }
 }

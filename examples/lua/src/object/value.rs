@@ -21,14 +21,14 @@ pub const ABSENT: u64 = NIL + 3;
 pub const LIGHT: u64 = 0xfffa << 48;
 /// The first of the types whose values are on the heap.
 pub const STRING: u64 = 0xfffb << 48;
-/// The address of a table is added to this.
-pub const TABLE: u64 = 0xfffc << 48;
+/// The address of a coroutine is added to this.
+pub const THREAD: u64 = 0xfffc << 48;
 /// The address of a function is added to this.
 pub const FUNCTION: u64 = 0xfffd << 48;
 /// The address of a userdata is added to this.
 pub const USERDATA: u64 = 0xfffe << 48;
-/// The address of a coroutine is added to this.
-pub const THREAD: u64 = 0xffff << 48;
+/// The address of a table is added to this: nothing is above, so that one comparison finds tables.
+pub const TABLE: u64 = 0xffff << 48;
 
 /// The bits of an address.
 const ADDRESS: u64 = (1 << 48) - 1;
@@ -141,10 +141,10 @@ impl Value {
             0xfff9 => Type::Boolean,
             0xfffa => Type::LightUserdata,
             0xfffb => Type::String,
-            0xfffc => Type::Table,
+            0xfffc => Type::Thread,
             0xfffd => Type::Function,
             0xfffe => Type::Userdata,
-            0xffff => Type::Thread,
+            0xffff => Type::Table,
             _ => Type::Number,
         }
     }

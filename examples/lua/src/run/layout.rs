@@ -8,7 +8,7 @@ use crate::object::shape::ShapeRef;
 use crate::object::shape_life::ShapeCell;
 use crate::object::string::Str;
 use crate::object::table::{Position, Table};
-use crate::object::value::{FUNCTION, STRING, TABLE, Value};
+use crate::object::value::{FUNCTION, STRING, THREAD, Value};
 use core::mem::offset_of;
 
 /// Where the memory of a shape says how many shapes were there before, and in which cycle of the collector this one was reached last.
@@ -76,4 +76,4 @@ pub(super) const CLOSURE: u8 = ObjectKind::Closure as u8;
 /// The upper bits of a function's box.
 pub(super) const FUNCTION_TAG: u64 = FUNCTION >> 48;
 pub(super) const STRING_TAG: u64 = STRING >> 48;
-pub(super) const TABLE_TAG: u64 = TABLE >> 48;
+pub(super) const THREAD_TAG: u64 = THREAD >> 48;

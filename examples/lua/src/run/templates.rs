@@ -29,9 +29,9 @@ template_macros! {
         kinds u64 {
             number: f64 { is (ult $box &NIL) unbox (bitcast $box f64) box (bitcast $value u64) }
             string: ptr { is (eq (shr $box 48) &STRING_TAG) unbox (sub $box &STRING) box (add $value &STRING) }
-            table: ptr { is (eq (shr $box 48) &TABLE_TAG) unbox (sub $box &TABLE) box (add $value &TABLE) }
+            table: ptr { is (uge $box &TABLE) unbox (sub $box &TABLE) box (add $value &TABLE) }
             function: ptr { is (eq (shr $box 48) &FUNCTION_TAG) unbox (sub $box &FUNCTION) box (add $value &FUNCTION) }
-            cell: ptr { is (uge $box &THREAD) unbox (sub $box &THREAD) box (add $value &THREAD) }
+            cell: ptr { is (eq (shr $box 48) &THREAD_TAG) unbox (sub $box &THREAD) box (add $value &THREAD) }
             nil { is (eq $box &NIL) }
             false { is (eq $box &FALSE) }
             true { is (eq $box &TRUE) }
