@@ -6,6 +6,7 @@
 
 mod builder;
 mod chunk;
+mod compile;
 mod convert;
 #[cfg(feature = "serde")]
 mod deserialize;
@@ -26,6 +27,7 @@ pub use crate::object::heap::CollectorStatistics;
 pub use crate::run::vm::Tiers;
 pub use builder::LuaBuilder;
 pub use chunk::Chunk;
+pub use compile::Compiled;
 pub use convert::{FromLua, FromLuaMulti, IntoLua, IntoLuaMulti, Variadic};
 pub use error::{LuaError, LuaMessage};
 pub use function::LuaFunction;

@@ -385,6 +385,11 @@ impl Vm {
         }
     }
 
+    /// All functions that are there.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = FunctionId> {
+        self.prototypes.iter().flatten().map(|prototype| prototype.function)
+    }
+
     /// A function of bytecode that no chunk has. It may have two forms: one for up to three arguments, which gets no pack of them,
     /// and one for any number.
     pub(crate) fn builtin(&mut self, name: &'static str, few: Option<Draft>, any: Draft) -> Gc<Closure> {
