@@ -283,8 +283,12 @@ mod system {
             let mut pieces = self.pieces.borrow_mut();
             let bytes = parts.bytes()?;
             if self.left.get() == 0 {
-                let n_stacks = FIRST.checked_shl(pieces.len() as u32).map_or(MOST, |n| n.clamp(FIRST, MOST));
-                pieces.push(Piece::new(n_stacks.checked_mul(bytes)?)?);
+                let wanted = FIRST.checked_shl(pieces.len() as u32).map_or(MOST, |n| n.clamp(FIRST, MOST));
+                // Where addresses are few there may be some for fewer stacks.
+                let fewer = std::iter::successors(Some(wanted), |n| (*n > 1).then_some(n / 2));
+                let piece = |n: usize| Some((n, Piece::new(n.checked_mul(bytes)?)?));
+                let (n_stacks, piece) = fewer.filter_map(piece).next()?;
+                pieces.push(piece);
                 self.left.set(n_stacks);
             }
             let piece = pieces.last().expect("there is one");

@@ -153,6 +153,21 @@ fn make_a_hundred_thousand() {
     assert!(left < 64 << 20, "{left}");
 }
 
+/// A process has addresses for 128 TiB. There are some for three of these stacks, but not for as many as are asked for at once elsewhere.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn fewer_stacks_are_made_at_once_where_addresses_are_few() {
+    let engine: Engine<Op> = Engine::<Op>::builder().fiber_stack(1 << 45, 10).build();
+    let count = engine.define("count", counter(3), 3).expect("it is right");
+    let mut vm = Vm::default();
+    let mut fibers = Vec::new();
+    while let Ok(mut fiber) = engine.fiber(count, ()) {
+        assert_eq!(fiber.resume(&mut vm, 0), Ok(Resumed::Suspended(0)));
+        fibers.push(fiber);
+    }
+    assert_eq!(fibers.len(), 3);
+}
+
 #[test]
 fn stacks_of_any_size_are_asked_for() {
     let count = |engine: &Engine<Op>| engine.define("count", counter(3), 3).expect("it is right");

@@ -1,8 +1,10 @@
-//! Runs the official tests of Lua 5.1, and the Lua example's own programs, in every tier of a release build.
+//! Runs the official tests of Lua 5.1, and the Lua example's own programs, in every tier of a release build, and in some again with a
+//! collector that works whenever it may.
 //!
 //! In: the folder of the tests, by default where Debian's package `golang-github-yuin-gopher-lua-dev` puts its copy of them.
-//! The package is under the Expat licence; nothing of it is in this repository. Out: a line for each file that fails, and the count.
-//! A file of the tests passes if its assertions hold; a program passes if it does what `lua5.1` does.
+//! The package is under the Expat licence; nothing of it is in this repository. Out: a line for each file that fails, and the counts.
+//! A file of the tests passes if its assertions hold; a program passes if it does what `lua5.1` does. Listed are files that cannot
+//! pass, parts that are cut out of files, and programs that may differ.
 
 use crate::beside::{self, End, Failure, Listed};
 use crate::command;
@@ -18,6 +20,9 @@ const SEARCH: &str = "?;./?.lua";
 /// Where the example's own programs are.
 const PROGRAMS: &str = "examples/lua/tests/programs";
 
+/// The tiers in which the collector works whenever it may, too: one whose frames have everything, and the one whose frames have the least.
+const EAGER_TIERS: [&str; 2] = ["interpreter", "optimizer"];
+
 /// Files that cannot pass, and why.
 const LISTED: &[(&str, &str)] = &[
     ("all.lua", "runs the others one after another in one state, as they are without changes"),
@@ -26,43 +31,59 @@ const LISTED: &[(&str, &str)] = &[
     ("checktable.lua", "tests nothing: other files require it"),
 ];
 
-/// A change to a file of the tests, without which C's Lua does not pass either, or a part that does otherwise here.
+/// A change to a file of the tests.
 struct Change {
     file: &'static str,
     from: &'static [u8],
     to: &'static [u8],
+    /// What is otherwise here, if C's Lua passes without the change: then the part counts as one that cannot pass.
+    here: Option<&'static str>,
 }
+
+impl Change {
+    /// One without which C's Lua does not pass either.
+    const fn of_all(file: &'static str, from: &'static [u8], to: &'static [u8]) -> Change {
+        Change { file, from, to, here: None }
+    }
+
+    /// One of a part that cannot pass here, and why.
+    const fn of_ours(
+        file: &'static str,
+        from: &'static [u8],
+        to: &'static [u8],
+        why: &'static str,
+    ) -> Change {
+        Change { file, from, to, here: Some(why) }
+    }
+}
+
+const TEMPORARIES: &str = "calls have no temporary values that `getlocal` could name, nor `setlocal` change";
+const TAIL_CALLS: &str =
+    "what has ended in a tail call has no level, but for one that stands for all such calls";
 
 const CHANGES: &[Change] = &[
     // An empty statement is no statement in Lua 5.1.
-    Change { file: "pm.lua", from: b"j do; table.insert(ret, k); end", to: b"j do table.insert(ret, k) end" },
+    Change::of_all("pm.lua", b"j do; table.insert(ret, k); end", b"j do table.insert(ret, k) end"),
     // What C's `strtoul` gives for a negative number depends on the size of `long`.
-    Change { file: "math.lua", from: br"assert(tonumber('\n  -10  \n', 36) == -36)", to: b"" },
-    Change {
-        file: "math.lua",
-        from: b"assert(tonumber('-fFfa', 16) == -(10+(16*(15+(16*(15+(16*15)))))))",
-        to: b"",
-    },
-    Change { file: "math.lua", from: b"assert(tonumber('-fffffFFFFF', 16)-1 == -2^40)", to: b"" },
+    Change::of_all("math.lua", br"assert(tonumber('\n  -10  \n', 36) == -36)", b""),
+    Change::of_all("math.lua", b"assert(tonumber('-fFfa', 16) == -(10+(16*(15+(16*(15+(16*15)))))))", b""),
+    Change::of_all("math.lua", b"assert(tonumber('-fffffFFFFF', 16)-1 == -2^40)", b""),
     // A text of 4 GiB overflows only the sizes of a machine of 32 bits.
-    Change { file: "big.lua", from: b"string.rep(\"\\0\", 2^25)", to: b"string.rep(\"\\0\", 2^10)" },
-    Change { file: "big.lua", from: b"assert(not a and string.find(b, \"overflow\"))", to: b"" },
-    // There are no temporary values that `getlocal` could name.
-    Change { file: "db.lua", from: b"assert(v == 0 and n == \"(*temporary)\")", to: b"" },
-    Change { file: "db.lua", from: b"assert(v == 2 and n == \"(*temporary)\")", to: b"" },
-    Change { file: "db.lua", from: b"assert(select(2, debug.getlocal(2,3)) == 1)", to: b"" },
-    Change { file: "db.lua", from: b"assert(g(0,0) == 30)", to: b"g(0,0)" },
-    // What has ended in a tail call has no level.
-    Change { file: "db.lua", from: b"h(true)\n", to: b"" },
-    Change {
-        file: "db.lua",
-        from: b"for _, k in ipairs(res) do assert(k == table.remove(b, 1)) end",
-        to: b"",
-    },
-    Change { file: "db.lua", from: b"lim = 30000", to: b"lim = 0" },
-    Change { file: "db.lua", from: b"\"db.lua\", \"tail\", \"tail\", \"tail\"}", to: b"\"db.lua\"}" },
+    Change::of_all("big.lua", b"string.rep(\"\\0\", 2^25)", b"string.rep(\"\\0\", 2^10)"),
+    Change::of_all("big.lua", b"assert(not a and string.find(b, \"overflow\"))", b""),
     // `all.lua` runs this file in a coroutine.
-    Change { file: "big.lua", from: b"coroutine.yield('b');", to: b"" },
+    Change::of_all("big.lua", b"coroutine.yield('b');", b""),
+    Change::of_ours("db.lua", b"assert(select(2, debug.getlocal(2,3)) == 1)", b"", TEMPORARIES),
+    Change::of_ours("db.lua", b"assert(g(0,0) == 30)", b"g(0,0)", TEMPORARIES),
+    Change::of_ours("db.lua", b"h(true)\n", b"", TAIL_CALLS),
+    Change::of_ours(
+        "db.lua",
+        b"for _, k in ipairs(res) do assert(k == table.remove(b, 1)) end",
+        b"",
+        TAIL_CALLS,
+    ),
+    Change::of_ours("db.lua", b"lim = 30000", b"lim = 0", TAIL_CALLS),
+    Change::of_ours("db.lua", b"\"db.lua\", \"tail\", \"tail\", \"tail\"}", b"\"db.lua\"}", TAIL_CALLS),
 ];
 
 /// Runs everything. The argument is the folder of the official tests.
@@ -82,7 +103,11 @@ pub(crate) fn suite(root: &Path, mut arguments: impl Iterator<Item = String>) ->
         for (file, reason) in LISTED {
             eprintln!("{file} is not tried: it {reason}");
         }
-        listed += LISTED.len();
+        let parts = CHANGES.iter().filter_map(|change| Some((change, change.here?)));
+        for (Change { file, from, .. }, reason) in parts.clone() {
+            eprintln!("{file} is tried without `{}`: {reason}", String::from_utf8_lossy(from).trim_end());
+        }
+        listed += LISTED.len() + parts.count();
     } else {
         eprintln!("the official tests are not tried: no folder {}", folder.display());
     }
@@ -90,7 +115,16 @@ pub(crate) fn suite(root: &Path, mut arguments: impl Iterator<Item = String>) ->
         let (programs, may_differ) = own(root)?;
         let folder = root.join(PROGRAMS);
         failures.extend(beside::compare(&binary, &folder, &programs, &may_differ));
-        listed += may_differ.len();
+        let with_cycles = list(root, "listed_for_cycles.txt")?;
+        failures.extend(beside::compare_eager(
+            &binary,
+            &folder,
+            &programs,
+            "cycles",
+            &EAGER_TIERS,
+            &with_cycles,
+        ));
+        listed += may_differ.len() + with_cycles.len();
         tried
             .extend(programs.into_iter().filter(|path| may_differ.iter().all(|listed| listed.path != *path)));
     } else {
@@ -102,6 +136,7 @@ pub(crate) fn suite(root: &Path, mut arguments: impl Iterator<Item = String>) ->
 /// Prints the failures, and says how many files failed.
 fn report(tried: &[String], failures: &[Failure], listed: usize) -> Result<(), String> {
     let mut failed: Vec<&str> = failures.iter().map(|failure| failure.path.as_str()).collect();
+    failed.sort_unstable();
     failed.dedup();
     for failure in failures {
         eprintln!("{}", failure.text);
@@ -119,9 +154,19 @@ fn report(tried: &[String], failures: &[Failure], listed: usize) -> Result<(), S
 /// The example's own programs, and those that may differ.
 fn own(root: &Path) -> Result<(Vec<String>, Vec<Listed>), String> {
     let folder = root.join(PROGRAMS);
-    let cannot = |error| format!("cannot read {}: {error}", folder.display());
-    let list = fs::read_to_string(folder.join("listed.txt")).map_err(cannot)?;
-    Ok((beside::programs(&folder).map_err(cannot)?, beside::listed(&list)?))
+    let programs = beside::programs(&folder);
+    Ok((
+        programs.map_err(|error| format!("cannot read {}: {error}", folder.display()))?,
+        list(root, "listed.txt")?,
+    ))
+}
+
+/// A list beside the programs.
+fn list(root: &Path, name: &str) -> Result<Vec<Listed>, String> {
+    let path = root.join(PROGRAMS).join(name);
+    let text =
+        fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    beside::listed(&text)
 }
 
 /// The files of the official tests that can pass.
@@ -133,7 +178,8 @@ fn official(folder: &Path) -> Result<Vec<String>, String> {
     if files.is_empty() { Err(format!("no tests in {}", folder.display())) } else { Ok(files) }
 }
 
-/// Runs the files in every tier, each tier in a folder of its own: some write files beside themselves.
+/// Runs the files in every tier, each tier in a folder of its own: some write files beside themselves. Then again with the collector's
+/// least steps, which find what it has not been told of.
 fn run_official(binary: &Path, from: &Path, work: &Path, files: &[String]) -> Result<Vec<Failure>, String> {
     // One of the files calls the program by its name.
     let folders = binary.parent().map(Path::to_path_buf).into_iter();
@@ -143,20 +189,21 @@ fn run_official(binary: &Path, from: &Path, work: &Path, files: &[String]) -> Re
     for tier in beside::TIERS {
         copy(from, &work.join(tier))?;
     }
+    let run = |file: &str, tier: &str, eager: Option<&str>| {
+        let mut command = beside::subject(binary, tier);
+        command.env("LUA_PATH", SEARCH).env("PATH", &path);
+        command.envs(eager.map(|eager| ("AZULEJO_LUA_EAGER_COLLECTOR", eager)));
+        let found = match beside::run(command, &work.join(tier), file) {
+            Ok(outcome) if outcome.end == End::Code(0) => return None,
+            Ok(outcome) => beside::ending(&outcome),
+            Err(error) => format!("cannot run: {error}"),
+        };
+        let with = eager.map_or(String::new(), |eager| format!(" with `{eager}`"));
+        Some(format!("{file} in {tier}{with}: {found}"))
+    };
     Ok(beside::each(files, |file| {
-        beside::TIERS
-            .iter()
-            .filter_map(|tier| {
-                let mut command = beside::subject(binary, tier);
-                command.env("LUA_PATH", SEARCH).env("PATH", &path);
-                let found = match beside::run(command, &work.join(tier), file) {
-                    Ok(outcome) if outcome.end == End::Code(0) => return None,
-                    Ok(outcome) => beside::ending(&outcome),
-                    Err(error) => format!("cannot run: {error}"),
-                };
-                Some(format!("{file} in {tier}: {found}"))
-            })
-            .collect()
+        let plain = beside::TIERS.iter().filter_map(|tier| run(file, tier, None));
+        plain.chain(EAGER_TIERS.iter().filter_map(|tier| run(file, tier, Some("steps")))).collect()
     }))
 }
 

@@ -170,6 +170,45 @@ fn lines_of_a_pipe_are_answered_as_by_the_reference() {
 }
 
 #[test]
+fn lines_for_debug_are_answered_as_by_the_reference() {
+    // What is thrown is a text: C's Lua does not survive anything else. `contin` and ` cont` are statements like others.
+    let typed = "print('here', debug.traceback('trace', 1))\nx = 5 print(x, ...)\nerror('oops')\nerror('bare', 0)\nerror(12)\n\
+                 local y = = 2\nreturn 1\nlocal z = 1\nprint(z)\n\n-- nothing\nlocal a = nil + 1\n\
+                 print(debug.getinfo(1, 'S').source, debug.getinfo(1, 'l').currentline, debug.getinfo(2, 'n').name)\n\
+                 print(pcall(coroutine.yield, 1))\nfor i = 1, 2 do\nprint(i) end\n\
+                 print(pcall(setfenv, 1, {}))\nsetfenv(1, {print = print}) print(x)\nprint(x)\n\
+                 debug.debug()\nprint('deeper')\ncont\nprint(io.read())\na line\ncontin\n cont\ncont\nthe script reads this\n\
+                 x = 6\ncont\nsetfenv(0, { print = print, io = io })\nprint(x)\ncont\nx = 7";
+    let script = "print('before', select('#', debug.debug()))
+        print(x, io.read('*l'))
+        print(pcall(debug.debug, 1, 2))
+        print(x)
+        print(coroutine.wrap(function() debug.debug() print(x) return 'end' end)())
+        debug.debug()
+        print(x, io.read('*a'))";
+    let answers = |mut command: Command| {
+        command.arg("debug.lua").current_dir(folder());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        child.stdin.take().expect("it is there").write_all(typed.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    for tier in TIERS {
+        let mut own = command("debug.lua", script);
+        own.args(["--tier", tier]);
+        let found = answers(own);
+        assert!(found.1.contains("\nbefore\t0\n"), "{}", found.1);
+        if Command::new("lua5.1").arg("-v").output().is_err() {
+            eprintln!("`lua5.1` is not installed: nothing is compared");
+            continue;
+        }
+        let (code, printed, said) = answers(Command::new("lua5.1"));
+        assert_eq!(found, (code, printed, said.replace("lua5.1:", "azulejo-lua:")), "{tier}");
+    }
+}
+
+#[test]
 fn statistics_say_what_the_compilers_and_the_collector_did() {
     let script = "local t = {} for i = 1, 200000 do t[i % 100] = { i } end";
     let mut command = command("garbage.lua", script);

@@ -77,6 +77,9 @@ pub(crate) fn string(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], at: usize
     }
 }
 
+/// So many values a function of C's Lua has at most, its arguments and its results together.
+pub(super) const MOST_ON_STACK: usize = 8000;
+
 /// A number, or a string as one.
 pub(crate) fn number(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], at: usize) -> Result<f64> {
     match args.get(at).and_then(|value| Vm::to_number(*value)) {

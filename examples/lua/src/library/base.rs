@@ -1,6 +1,6 @@
 //! The base library.
 
-use super::arguments::{self, any, opt_integer, table};
+use super::arguments::{self, MOST_ON_STACK, any, opt_integer, table};
 use super::load::{dofile, load, loadfile, loadstring};
 use crate::number;
 use crate::object::function::{Closure, Native};
@@ -12,7 +12,7 @@ use crate::run::draft::Draft;
 use crate::run::error::Result;
 use crate::run::levels::Level;
 use crate::run::slow::NativeFunction;
-use crate::run::vm::Vm;
+use crate::run::vm::{Vm, prototype};
 use azulejo::Frames;
 use std::io::Write;
 
@@ -219,10 +219,17 @@ pub(crate) fn environment(function: Value) -> Option<&'static std::cell::Cell<Gc
     })
 }
 
+/// The closure that a function is, if it is one of Lua: none of Rust, and none that the library has made of bytecode, as `pcall`.
+pub(super) fn lua_function(function: Value) -> Option<Gc<Closure>> {
+    let closure =
+        function.as_object(FUNCTION).filter(|_| function.object_kind() == Some(ObjectKind::Closure));
+    closure.filter(|closure| !prototype(*closure).lines.is_empty())
+}
+
 fn getfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let function = function_at(vm, frames, args, true)?;
-    // Functions of Rust have the program's, as those of C do.
-    let function = function.filter(|function| function.object_kind() != Some(ObjectKind::Native));
+    // All others have the program's, as functions of C do.
+    let function = function.filter(|function| lua_function(*function).is_some());
     let environment = function.and_then(environment).map_or(vm.globals(), |environment| environment.get());
     Ok(Value::table(environment))
 }
@@ -233,12 +240,11 @@ fn setfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
         vm.set_globals(to);
         return Ok(vm.give(&[]));
     };
-    let is_native = function.object_kind() == Some(ObjectKind::Native);
-    match environment(function).filter(|_| !is_native) {
-        Some(environment) => environment.set(to),
-        None => return vm.fail(frames, "'setfenv' cannot change environment of given object"),
-    }
-    function.header().into_iter().for_each(|object| vm.heap.again(object));
+    let Some(closure) = lua_function(function) else {
+        return vm.fail(frames, "'setfenv' cannot change environment of given object");
+    };
+    closure.environment.set(to);
+    vm.heap.again(closure.header());
     Ok(function)
 }
 
@@ -365,17 +371,16 @@ fn type_of(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 
 fn unpack(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let of = table(vm, frames, args, 0)?;
-    let first = opt_integer(vm, frames, args, 1, 1)?;
+    // As C's `int`.
+    let first = i64::from(opt_integer(vm, frames, args, 1, 1)? as i32);
     let last = match args.get(2) {
         None | Some(&Value::NIL) => of.length() as i64,
-        Some(_) => arguments::integer(vm, frames, args, 2)?,
+        Some(_) => i64::from(arguments::integer(vm, frames, args, 2)? as i32),
     };
     if first > last {
         return Ok(vm.give(&[]));
     }
-    /// How many results a call may have.
-    const MOST: i64 = 1 << 20;
-    if last.checked_sub(first).is_none_or(|count| count >= MOST) {
+    if last - first + 1 > (MOST_ON_STACK.saturating_sub(args.len())) as i64 {
         return vm.fail(frames, "too many results to unpack");
     }
     let rest = (0..(last - first) as u32).map(|at| of.get_integer(first + 1 + i64::from(at)));

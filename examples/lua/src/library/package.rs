@@ -2,11 +2,11 @@
 
 use super::arguments::{self, table};
 use super::as_text;
-use super::base::environment;
+use super::base::lua_function;
 use super::load::loaded_file;
 use crate::object::heap::Gc;
 use crate::object::table::{Room, Table};
-use crate::object::value::{FUNCTION, Type, Value};
+use crate::object::value::{Type, Value};
 use crate::run::error::Result;
 use crate::run::slow::NativeFunction;
 use crate::run::vm::Vm;
@@ -273,14 +273,12 @@ fn module(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
             vm.set_field_of(module, field, value);
         }
     }
-    let caller = vm.caller(frames).and_then(|frame| frame.get(0)).map(Value);
-    let caller =
-        caller.filter(|caller| caller.as_object::<crate::object::function::Closure>(FUNCTION).is_some());
-    match caller.and_then(environment) {
-        Some(environment) => environment.set(module),
-        None => return vm.fail(frames, "'module' not called from a Lua function"),
-    }
-    caller.and_then(Value::header).into_iter().for_each(|object| vm.heap.again(object));
+    let caller = vm.caller(frames).and_then(|frame| frame.get(0));
+    let Some(caller) = caller.and_then(|function| lua_function(Value(function))) else {
+        return vm.fail(frames, "'module' not called from a Lua function");
+    };
+    caller.environment.set(module);
+    vm.heap.again(caller.header());
     for option in args.get(1..).unwrap_or_default() {
         vm.call_value(frames, *option, &[value])?;
     }

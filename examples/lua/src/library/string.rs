@@ -1,5 +1,6 @@
 //! `string`: all functions but those that look for patterns.
 
+use super::arguments::MOST_ON_STACK;
 use super::{Arguments, Natives, built, new_string, no_memory, register, search};
 use crate::object::heap::ObjectKind;
 use crate::object::table::Room;
@@ -54,8 +55,6 @@ fn sub(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
 }
 
 fn byte(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
-    /// What C's Lua gives at most, with the arguments.
-    const MOST: usize = 8000;
     let args = Arguments::new(frames, values);
     let text = args.string(vm, 1)?;
     let first = args.integer_or(vm, 2, 1)?;
@@ -67,7 +66,7 @@ fn byte(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     }
     let last = if args.get(3).is_nil() { None } else { Some(args.integer(vm, 3)?) };
     let range = transform::byte_range(text.len(), first, last);
-    if range.len() + args.len() > MOST {
+    if range.len() + args.len() > MOST_ON_STACK {
         return args.fail(vm, "stack overflow (string slice too long)");
     }
     let Some((first, rest)) = text.bytes()[range].split_first() else { return Ok(vm.give(&[])) };

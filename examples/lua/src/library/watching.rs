@@ -34,6 +34,8 @@ fn debug(vm: &mut Vm, frames: &Frames<'_>, _: &[Value]) -> Result<Value> {
         if !matches!(is_there, Some(Ok(true))) || line == b"cont" {
             return Ok(vm.give(&[]));
         }
+        // C's Lua compiles the end of the line, too: what is missing is missing in the next one.
+        line.push(b'\n');
         let chunk = b"=(debug command)";
         match vm.load(&line, chunk) {
             Err(error) => say(&[&error.text(chunk)[..], b"\n"].concat()),

@@ -6,9 +6,16 @@
 //! Strings with the same place are linked. A place is a word with the address of the first of them, some bits of its hash, and whether
 //! others follow. So a search for what is not there mostly looks at no string: most texts that programs make are new. Strings of one byte,
 //! and the empty one, are found without a hash, and are in no place.
+//!
+//! When the set has too few places it gets twice as many, and each string that is added then takes the strings of some places along. So
+//! no addition takes long, however many strings there are.
+//!
+//! **Invariant:** while the set grows, `before` has those of the places it had that are not moved yet, which are in front of all that are. The
+//! strings of a place that is moved are in two of `places`; the others of `places` are not written yet.
 
 use super::string::Str;
 use crate::object::heap::Gc;
+use std::mem::MaybeUninit;
 
 /// A place without strings.
 const FREE: u64 = 0;
@@ -18,14 +25,22 @@ const MORE: u64 = 1 << 48;
 const TAG: u64 = !(MORE - 1) & !MORE;
 /// So many places there are at least.
 const LEAST: usize = 64;
+/// So many places are moved for each string that is added. All are moved long before there are too few places again.
+const MOVED_AT_ONCE: usize = 16;
+/// When so many places are moved, their memory goes back. It is a power of two.
+const GIVEN_BACK_AT_ONCE: usize = 1 << 15;
 
 /// All strings of a heap.
 #[derive(Debug)]
 pub(crate) struct Strings {
     /// A power of two of places.
-    places: Vec<u64>,
+    places: Box<[MaybeUninit<u64>]>,
+    /// While the set grows: the places that are not moved yet, which are the first of half as many as there are now.
+    before: Vec<u64>,
     /// How many strings are in places.
     count: usize,
+    /// With so many strings there is more to do when one is added: the set has too few places, or it grows, and this is zero.
+    enough: usize,
     /// The strings of one byte.
     single: Box<[Option<Gc<Str>>; 256]>,
     empty: Option<Gc<Str>>,
@@ -72,9 +87,16 @@ fn is_same(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
+/// So many strings are enough for so many places: if most have a string, many have two.
+fn enough_for(places: usize) -> usize {
+    places / 4 * 3
+}
+
 impl Strings {
     pub(crate) fn new() -> Strings {
-        Strings { places: vec![FREE; LEAST], count: 0, single: Box::new([None; 256]), empty: None }
+        let places = Box::new([MaybeUninit::new(FREE); LEAST]);
+        let enough = enough_for(LEAST);
+        Strings { places, before: Vec::new(), count: 0, enough, single: Box::new([None; 256]), empty: None }
     }
 
     /// The string of one byte, if there is one.
@@ -91,9 +113,34 @@ impl Strings {
 
     #[inline(always)]
     fn place(&mut self, hash: u32) -> &mut u64 {
+        if !self.before.is_empty() {
+            return self.place_while_growing(hash);
+        }
+        // SAFETY: the set does not grow, so all places are written.
+        unsafe { self.written(hash) }
+    }
+
+    /// The place of `places` for strings of this hash.
+    ///
+    /// # Safety
+    ///
+    /// It has to be written.
+    #[inline(always)]
+    unsafe fn written(&mut self, hash: u32) -> &mut u64 {
         let mask = self.places.len() - 1;
-        // SAFETY: the mask keeps it within the places.
-        unsafe { self.places.get_unchecked_mut(hash as usize & mask) }
+        // SAFETY: the mask keeps it within the places, and whoever calls this knows that it is written.
+        unsafe { self.places.get_unchecked_mut(hash as usize & mask).assume_init_mut() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn place_while_growing(&mut self, hash: u32) -> &mut u64 {
+        let of_before = hash as usize & (self.places.len() / 2 - 1);
+        if of_before < self.before.len() {
+            return &mut self.before[of_before];
+        }
+        // SAFETY: the place is one of the two for the strings of one that is moved.
+        unsafe { self.written(hash) }
     }
 
     /// The string of two or more bytes.
@@ -119,34 +166,67 @@ impl Strings {
             [] => self.empty = Some(string),
             [byte] => self.single[byte as usize] = Some(string),
             _ => {
-                // If most places have a string, many have two.
-                if self.count >= self.places.len() / 4 * 3 {
-                    self.grow();
+                if self.count >= self.enough {
+                    return self.add_and_grow(string);
                 }
                 self.count += 1;
-                self.put(string);
+                // SAFETY: the set does not grow, so all places are written.
+                let place = unsafe { self.written(string.hash()) };
+                Self::put(place, string);
             }
         }
     }
 
+    /// Adds a string while the set grows, or when it has to.
+    #[cold]
+    #[inline(never)]
+    fn add_and_grow(&mut self, string: Gc<Str>) {
+        if self.before.is_empty() {
+            self.begin_to_grow();
+        } else {
+            self.move_some();
+        }
+        self.count += 1;
+        Self::put(self.place(string.hash()), string);
+    }
+
     /// Makes a string the first of its place.
     #[inline(always)]
-    fn put(&mut self, string: Gc<Str>) {
-        let place = self.place(string.hash());
+    fn put(place: &mut u64, string: Gc<Str>) {
         string.set_next(first_of(*place));
         *place = word_of(Some(string));
     }
 
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self) {
-        let doubled = vec![FREE; 2 * self.places.len()];
-        for word in std::mem::replace(&mut self.places, doubled) {
+    /// Makes twice as many places, to which nothing is moved yet.
+    fn begin_to_grow(&mut self) {
+        let doubled = Box::new_uninit_slice(2 * self.places.len());
+        let before = std::mem::replace(&mut self.places, doubled);
+        // SAFETY: the set does not grow, so all places are written.
+        self.before = unsafe { before.assume_init() }.into_vec();
+        self.enough = 0;
+    }
+
+    /// Moves the strings of some places.
+    fn move_some(&mut self) {
+        let Strings { places, before, .. } = self;
+        let half = places.len() / 2;
+        let (low, high) = places.split_at_mut(half);
+        let left = before.len().saturating_sub(MOVED_AT_ONCE);
+        for (at, word) in before.drain(left..).enumerate() {
+            let (low, high) = (low[left + at].write(FREE), high[left + at].write(FREE));
             let mut next = first_of(word);
             while let Some(string) = next {
                 next = string.next();
-                self.put(string);
+                let is_low = string.hash() as usize & half == 0;
+                Self::put(if is_low { &mut *low } else { &mut *high }, string);
             }
+        }
+        if left & (GIVEN_BACK_AT_ONCE - 1) == 0 {
+            // To give back much memory at once takes the system some time.
+            before.shrink_to_fit();
+        }
+        if left == 0 {
+            self.enough = enough_for(places.len());
         }
     }
 
@@ -180,6 +260,17 @@ mod tests {
     use crate::object::heap::{Heap, Marker, Trace};
     use crate::object::value::Value;
     use std::collections::HashMap;
+
+    impl super::Strings {
+        /// All places that are written.
+        fn words(&self) -> impl Iterator<Item = u64> {
+            let (half, moved) = (self.places.len() / 2, self.before.len());
+            let is_written = move |at: &usize| at & (half - 1) >= moved;
+            // SAFETY: these are written.
+            let there = (0..2 * half).filter(is_written).map(|at| unsafe { self.places[at].assume_init() });
+            self.before.iter().copied().chain(there)
+        }
+    }
 
     struct Roots<'a>(&'a HashMap<Vec<u8>, Value>);
 
@@ -232,13 +323,13 @@ mod tests {
             assert!(strings.count >= kept.len() - kept.keys().filter(is_short).count());
             assert!(strings.count <= kept.len() + 8, "{} of {}", strings.count, kept.len());
             // Each place knows the first of its strings, and whether there are more.
-            for word in &strings.places {
-                assert_eq!(*word, super::word_of(super::first_of(*word)));
+            for word in strings.words() {
+                assert_eq!(word, super::word_of(super::first_of(word)));
             }
             kept.clear();
             heap.collect(&Roots(&kept));
             heap.collect(&Roots(&kept));
-            let used = heap.strings.places.iter().filter(|word| **word != super::FREE).count();
+            let used = heap.strings.words().filter(|word| *word != super::FREE).count();
             assert!(heap.strings.count < 8 && used < 8, "{used} places");
         }
     }
@@ -254,6 +345,47 @@ mod tests {
             }
         }
         assert!(heap.strings.places.len() <= 4096, "{} places", heap.strings.places.len());
+    }
+
+    /// However many strings there are, no addition moves many, and the set has moved all before it has too few places again. Meanwhile
+    /// the collector sweeps, and what is kept is found.
+    #[test]
+    fn the_set_grows_a_little_at_a_time() {
+        let strings_of = |word: u64| std::iter::successors(super::first_of(word), |string| string.next());
+        let (mut heap, mut kept) = (Heap::new(), HashMap::new());
+        let (mut most, mut grown, mut found) = (0, 0, 0);
+        for number in 0..300_000_usize {
+            let (places, unmoved) = (heap.strings.places.len(), heap.strings.before.len());
+            let next = heap.strings.before.iter().rev().take(super::MOVED_AT_ONCE);
+            let to_move = next.map(|word| strings_of(*word).count()).sum();
+            let text = format!("text {number}").into_bytes();
+            let string = Value::string(heap.string(&text));
+            let is_larger = heap.strings.places.len() != places;
+            let left = if is_larger { places } else { unmoved.saturating_sub(super::MOVED_AT_ONCE) };
+            assert_eq!(heap.strings.before.len(), left);
+            assert!(!is_larger || unmoved == 0, "it has grown too late");
+            grown += usize::from(is_larger);
+            most = most.max(to_move);
+            if !number.is_multiple_of(3) {
+                kept.insert(text, string);
+            }
+            // One that is kept since long ago, or one that is garbage.
+            let earlier = number / 7 * 5;
+            let text = format!("text {earlier}").into_bytes();
+            let string = Value::string(heap.string(&text));
+            assert_eq!(*kept.get(&text).unwrap_or(&string), string);
+            found += usize::from(left > 0 && !earlier.is_multiple_of(3));
+            if number.is_multiple_of(16) {
+                heap.step_for(2048, &Roots(&kept));
+            }
+        }
+        assert!(most > 16 && most <= 64, "{most} strings were moved at once");
+        assert!(
+            grown >= 10 && found > 10_000,
+            "it has grown {grown} times, and {found} were found meanwhile"
+        );
+        assert!(heap.statistics().collections > 5);
+        kept.iter().for_each(|(text, value)| assert_eq!(Value::string(heap.string(text)), *value));
     }
 
     #[test]

@@ -27,8 +27,8 @@ impl Stack for FiberStack {
     }
 }
 
-/// How many coroutines may resume each other: as many calls of C as C's Lua has.
-const MOST_NESTED: usize = 190;
+/// How many coroutines may resume each other: as many calls of C as C's Lua has, without the two that run a program.
+const MOST_NESTED: usize = 198;
 
 /// When this is dropped, a panic has ended a coroutine.
 struct Panicked {
@@ -100,7 +100,15 @@ impl Vm {
     #[inline(never)]
     fn not_resumed(&mut self, thread: Gc<Thread>) -> Result<Value> {
         self.error = match thread.status() {
-            Status::Suspended => self.text("C stack overflow"),
+            Status::Suspended => {
+                let stack = thread.stack.take();
+                if stack.is_none() {
+                    // In C's Lua the message has taken the place of the function.
+                    thread.status.set(Status::Dead);
+                }
+                thread.stack.set(stack);
+                self.text("C stack overflow")
+            }
             status => self.text(&format!("cannot resume {} coroutine", status.name())),
         };
         Err(Thrown::Error)

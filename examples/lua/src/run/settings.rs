@@ -6,8 +6,19 @@ use super::bytecode::Op;
 use super::vm::Tiers;
 use azulejo::prelude::*;
 
-/// The bytes of a coroutine's stack, for a few thousand calls. They are memory only once they are used. What rustc has not optimized takes more.
-const COROUTINE_STACK: usize = if cfg!(debug_assertions) { 64 << 20 } else { 4 << 20 };
+/// The bytes of a coroutine's stack, for as many calls as C's Lua has, which are 16,000. They are memory only once they are used, but addresses
+/// may be few. The interpreter in Rust takes more, and most takes what rustc has not optimized.
+fn coroutine_stack(tiers: Tiers) -> usize {
+    match (tiers, cfg!(debug_assertions)) {
+        (Tiers::InterpreterInRust, true) => 400 << 20,
+        (Tiers::InterpreterInRust, false) => 32 << 20,
+        (_, true) => 64 << 20,
+        (_, false) => 10 << 20,
+    }
+}
+
+/// The registers of a coroutine's functions, for as many calls. Where the system counts memory that nobody has touched there are fewer.
+const COROUTINE_SLOTS: usize = if cfg!(windows) { 1 << 16 } else { 1 << 19 };
 
 /// The bytes of a thread's stack that calls may take. What rustc has not optimized takes more here, too.
 pub(crate) const NATIVE_STACK: usize = if cfg!(debug_assertions) { 400 << 20 } else { 64 << 20 };
@@ -51,6 +62,10 @@ impl Settings {
             None => builder,
         };
         let builder = builder.backtraces(self.backtraces).times(self.times);
-        builder.native_stack(NATIVE_STACK).stack_slots(4 << 20).fiber_stack(COROUTINE_STACK, 1 << 16).build()
+        builder
+            .native_stack(NATIVE_STACK)
+            .stack_slots(4 << 20)
+            .fiber_stack(coroutine_stack(self.tiers), COROUTINE_SLOTS)
+            .build()
     }
 }

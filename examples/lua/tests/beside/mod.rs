@@ -193,6 +193,33 @@ pub(crate) fn compare(binary: &Path, folder: &Path, programs: &[String], listed:
     failures
 }
 
+/// Runs programs in tiers with a collector that does something whenever it may, `steps` or `cycles`: they are to do what they do otherwise.
+/// Those that are listed are left out. The failures come in the order of the programs.
+pub(crate) fn compare_eager(
+    binary: &Path,
+    folder: &Path,
+    programs: &[String],
+    eagerness: &str,
+    tiers: &[&str],
+    listed: &[Listed],
+) -> Vec<Failure> {
+    each(programs, |path| {
+        if listed.iter().any(|listed| listed.path == path) {
+            return Vec::new();
+        }
+        let in_tier = |tier: &&str| {
+            let mut eager = subject(binary, tier);
+            eager.env("AZULEJO_LUA_EAGER_COLLECTOR", eagerness);
+            let found = match (run(subject(binary, tier), folder, path), run(eager, folder, path)) {
+                (Ok(expected), Ok(found)) => difference(&found, &expected)?,
+                (Err(error), _) | (_, Err(error)) => format!("cannot run: {error}"),
+            };
+            Some(format!("{path} in {tier} with `{eagerness}`: {found}"))
+        };
+        tiers.iter().filter_map(in_tier).collect()
+    })
+}
+
 /// Does something with each program, several at a time. What it reports comes in the order of the programs.
 pub(crate) fn each(programs: &[String], check: impl Fn(&str) -> Vec<String> + Sync) -> Vec<Failure> {
     let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
