@@ -1,6 +1,6 @@
 //! The base library.
 
-use super::arguments::{self, any, opt_integer, table};
+use super::arguments::{self, any, opt_int, table};
 use super::load::{dofile, load, loadfile, loadstring};
 use crate::number;
 use crate::object::function::{Closure, Native};
@@ -12,7 +12,7 @@ use crate::run::draft::Draft;
 use crate::run::error::Result;
 use crate::run::levels::Level;
 use crate::run::slow::NativeFunction;
-use crate::run::vm::Vm;
+use crate::run::vm::{Vm, lua_prototype};
 use azulejo::Frames;
 use std::io::Write;
 
@@ -128,7 +128,7 @@ fn collectgarbage(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Va
         None | Some(&Value::NIL) => b"collect".to_vec(),
         Some(_) => arguments::string(vm, frames, args, 0)?.bytes().to_vec(),
     };
-    let number = opt_integer(vm, frames, args, 1, 0)?;
+    let number = opt_int(vm, frames, args, 1, 0)?;
     let percent = number.clamp(0, 1 << 20) as usize;
     Ok(Value::number(match &option[..] {
         b"collect" => {
@@ -166,7 +166,7 @@ fn gcinfo(vm: &mut Vm, _: &Frames<'_>, _: &[Value]) -> Result<Value> {
 
 fn error(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let value = args.first().copied().unwrap_or(Value::NIL);
-    let level = opt_integer(vm, frames, args, 1, 1)?;
+    let level = opt_int(vm, frames, args, 1, 1)?;
     if level <= 0 || value.as_string().is_none() && !value.is_number() {
         return vm.throw(frames, value);
     }
@@ -187,8 +187,8 @@ fn function_at(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], default: bool) 
         return Ok(Some(value));
     }
     let level = match default {
-        true => opt_integer(vm, frames, args, 0, 1)?,
-        false => arguments::integer(vm, frames, args, 0)?,
+        true => opt_int(vm, frames, args, 0, 1)?,
+        false => arguments::int(vm, frames, args, 0)?,
     };
     if level < 0 {
         return arguments::fail(vm, frames, 0, "level must be non-negative");
@@ -221,8 +221,8 @@ pub(crate) fn environment(function: Value) -> Option<&'static std::cell::Cell<Gc
 
 fn getfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let function = function_at(vm, frames, args, true)?;
-    // Functions of Rust have the program's, as those of C do.
-    let function = function.filter(|function| function.object_kind() != Some(ObjectKind::Native));
+    // Functions of the library have the program's, as those of C do.
+    let function = function.filter(|function| lua_prototype(*function).is_some());
     let environment = function.and_then(environment).map_or(vm.globals(), |environment| environment.get());
     Ok(Value::table(environment))
 }
@@ -233,8 +233,7 @@ fn setfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
         vm.set_globals(to);
         return Ok(vm.give(&[]));
     };
-    let is_native = function.object_kind() == Some(ObjectKind::Native);
-    match environment(function).filter(|_| !is_native) {
+    match environment(function).filter(|_| lua_prototype(function).is_some()) {
         Some(environment) => environment.set(to),
         None => return vm.fail(frames, "'setfenv' cannot change environment of given object"),
     }
@@ -266,9 +265,9 @@ fn setmetatable(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Valu
 
 /// One iteration of `ipairs`.
 fn each_index(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
-    let before = arguments::integer(vm, frames, args, 1)? as i32;
+    let before = arguments::int(vm, frames, args, 1)?;
     let table = table(vm, frames, args, 0)?;
-    let at = i64::from(before.wrapping_add(1));
+    let at = i64::from((before as i32).wrapping_add(1));
     let value = table.get_integer(at);
     if value.is_nil() {
         return Ok(vm.give(&[]));
@@ -336,8 +335,7 @@ pub(crate) fn select(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result
     if let Some(first) = args.first().and_then(|which| selected(vm, *which, rest)) {
         return Ok(first);
     }
-    // C makes an `int` of it.
-    let number = i64::from(arguments::integer(vm, frames, args, 0)? as i32);
+    let number = arguments::int(vm, frames, args, 0)?;
     let skipped = if number < 0 { rest.len() as i64 + number } else { number - 1 };
     if number == 0 || skipped < 0 {
         return arguments::fail(vm, frames, 0, "index out of range");
@@ -346,7 +344,7 @@ pub(crate) fn select(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result
 }
 
 fn tonumber(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
-    let base = opt_integer(vm, frames, args, 1, 10)?;
+    let base = opt_int(vm, frames, args, 1, 10)?;
     if base == 10 {
         let value = any(vm, frames, args, 0)?;
         return Ok(Vm::to_number(value).map_or(Value::NIL, Value::number));
@@ -365,10 +363,10 @@ fn type_of(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 
 fn unpack(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let of = table(vm, frames, args, 0)?;
-    let first = opt_integer(vm, frames, args, 1, 1)?;
+    let first = opt_int(vm, frames, args, 1, 1)?;
     let last = match args.get(2) {
         None | Some(&Value::NIL) => of.length() as i64,
-        Some(_) => arguments::integer(vm, frames, args, 2)?,
+        Some(_) => arguments::int(vm, frames, args, 2)?,
     };
     if first > last {
         return Ok(vm.give(&[]));

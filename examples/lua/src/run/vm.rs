@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, LocalName, OperandName, Recipe, Watch};
 use crate::object::function::{Closure, Definition, Pack, copy_values};
-use crate::object::heap::{Gc, Header, Heap};
+use crate::object::heap::{Gc, Header, Heap, ObjectKind};
 use crate::object::string::{MAX_LEN, Str};
 use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
@@ -166,6 +166,13 @@ pub(crate) struct Prototype {
 /// What is known of a closure's function.
 pub(crate) fn prototype(closure: Gc<Closure>) -> Rc<Prototype> {
     closure.definition.about().downcast().expect("functions are defined with one")
+}
+
+/// What a function was made from, if it is one of Lua: not one of Rust, and not one of the library's that are bytecode.
+pub(crate) fn lua_prototype(function: Value) -> Option<Rc<Prototype>> {
+    let closure =
+        function.as_object(FUNCTION).filter(|_| function.object_kind() == Some(ObjectKind::Closure));
+    closure.map(prototype).filter(|prototype| !prototype.lines.is_empty())
 }
 
 /// The function that a closure calls.
