@@ -69,6 +69,8 @@ pub struct Vm {
     pub(crate) notes: Value,
     /// What handles the errors of each call that is protected, the innermost last.
     pub(crate) handlers: Vec<Option<Value>>,
+    /// How many handlers run, one in the other.
+    pub(crate) handling: usize,
     /// Where those of the coroutine that runs begin; zero outside of all coroutines, and there only.
     pub(crate) own_handlers: usize,
     /// The coroutines that run: each has resumed the next.
@@ -250,6 +252,7 @@ impl Vm {
             failed_at: None,
             notes: Value::NIL,
             handlers: Vec::new(),
+            handling: 0,
             own_handlers: 0,
             threads: Vec::new(),
             method: Value::NIL,
