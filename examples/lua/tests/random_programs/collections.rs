@@ -1,8 +1,8 @@
 //! Weak tables, finalizers and collections.
 //!
 //! In: nothing but chance. Out: statements whose results are the same whenever the collector works: what is held, what is left after two
-//! whole collections, and how many finalizers have run. What is to be collected is made in a function of its own, so that no variable that
-//! has ended keeps it.
+//! whole collections, and how many finalizers have run. What is to be collected is made and looked at in functions of their own, so that
+//! nothing of the function that collects has seen it.
 
 use super::Writer;
 
@@ -88,14 +88,15 @@ impl Writer {
             "local c, held = 0, {}\nlocal function f(n, ...)\n  for i = 1, n do\n    local x = newproxy(true)\n    \
              getmetatable(x).__gc = function(x) $0 end\n    getmetatable(x).__len = function() return i end\n    \
              note('weak', #x, type(x))\n    if i == 2 then held.kept = x end\n  end\nend\n\
-             f(1 + #l % 3)\ncollectgarbage()\ncollectgarbage()\nnote('weak', c, type(held.kept), #held)",
+             local function look() note('weak', c, type(held.kept), #held) end\n\
+             f(1 + #l % 3)\ncollectgarbage()\ncollectgarbage()\nlook()",
             &[&body],
         );
         if self.dice.one_in(2) {
             self.line("held = {}");
             self.line("collectgarbage()");
             self.line("collectgarbage()");
-            self.line("note('weak', c, #held)");
+            self.line("look()");
         }
     }
 }

@@ -76,11 +76,13 @@ impl Writer {
         self.loops -= 1;
     }
 
-    /// A function inside, which shares the locals, called at once and perhaps kept.
+    /// A function inside, which shares the locals. It is called at once, and perhaps in expressions behind it.
     pub(super) fn closure(&mut self, depth: usize) {
         let (name, argument) = (self.name(), self.name());
         let (seen, loops) = (self.locals.len(), std::mem::take(&mut self.loops));
         self.line(&format!("local function {name}({argument}, ...)"));
+        self.line("  fuel = fuel - 1");
+        self.line("  if fuel < 0 then error('no fuel', 0) end");
         self.locals.push((argument, Kind::Number));
         self.inside(depth);
         let value = self.expression(Kind::Number, 2);
@@ -93,6 +95,7 @@ impl Writer {
         if self.dice.one_in(3) {
             self.line(&format!("g3 = {name}(2) or g3"));
         }
+        self.locals.push((name, Kind::Function));
     }
 
     /// A coroutine that yields once or more, is resumed some times, and may be dead then.

@@ -1,7 +1,7 @@
 //! Expressions.
 //!
 //! In: the kind of value that the place wants, and how deep the expression may be. Out: its text, which uses the variables that can be
-//! seen. Now and then its value is of another kind.
+//! seen, and calls functions that may change them. Now and then its value is of another kind.
 
 use super::{Kind, Writer};
 
@@ -24,8 +24,8 @@ impl Writer {
             let (name, kind) = SHARED[self.dice.below(SHARED.len())];
             return (name.to_string(), kind);
         }
-        let at = self.dice.below(self.locals.len());
-        self.locals[at].clone()
+        let fit: Vec<_> = self.locals.iter().filter(|(_, kind)| *kind != Kind::Function).collect();
+        fit[self.dice.below(fit.len())].clone()
     }
 
     pub(super) fn literal(&mut self, kind: Kind) -> String {
@@ -35,14 +35,15 @@ impl Writer {
         match kind {
             Kind::Number => self.dice.pick(&NUMBERS),
             Kind::Text => self.dice.pick(&TEXTS),
-            Kind::Any => self.dice.pick(&["nil", "true", "false", "1", "'s'", "2.5"]),
+            Kind::Any | Kind::Function => self.dice.pick(&["nil", "true", "false", "1", "'s'", "2.5"]),
         }
         .to_string()
     }
 
     /// A variable of the kind, if there is one.
     pub(super) fn variable(&mut self, kind: Kind) -> Option<String> {
-        let fit = self.locals.iter().filter(|(_, of)| kind == Kind::Any || *of == kind);
+        let fit =
+            self.locals.iter().filter(|(_, of)| *of == kind || kind == Kind::Any && *of != Kind::Function);
         let names: Vec<String> = fit.map(|(name, _)| name.clone()).collect();
         if names.is_empty() { None } else { Some(names[self.dice.below(names.len())].clone()) }
     }
@@ -68,8 +69,16 @@ impl Writer {
                 "w3.y",
                 "w1.y",
             ],
-            Kind::Any => ["u3", "t[1]", "t.z", "m", "t", "(...)", "l[99]", "o", "p", "w1", "w2"],
+            Kind::Any | Kind::Function => {
+                ["u3", "t[1]", "t.z", "m", "t", "(...)", "l[99]", "o", "p", "w1", "w2"]
+            }
         };
+        if depth > 0
+            && self.dice.one_in(5)
+            && let Some(function) = self.variable(Kind::Function)
+        {
+            return format!("{function}({})", self.expression(Kind::Number, depth - 1));
+        }
         match self.dice.below(6) {
             0 => self.dice.pick(&shared).to_string(),
             1 if depth > 0 => self.call(kind, depth - 1),
@@ -94,7 +103,7 @@ impl Writer {
                 format!("text(tostring({any} == nil))"),
                 format!("text(g2):upper(({number}))"),
             ],
-            Kind::Any => [
+            Kind::Any | Kind::Function => [
                 format!("t[{any}]"),
                 format!("m[{any}]"),
                 format!("m({any})"),
@@ -134,7 +143,7 @@ impl Writer {
                 let right = self.expression(other, depth - 1);
                 format!("(text({left}) .. text({right}))")
             }
-            Kind::Any => match self.dice.below(4) {
+            Kind::Any | Kind::Function => match self.dice.below(4) {
                 0 => self.condition(depth - 1),
                 1 => format!("({left} or {})", self.literal(Kind::Any)),
                 2 => format!("({left} and {})", self.expression(Kind::Number, depth - 1)),

@@ -4,10 +4,11 @@
 //! varargs, loops, calls, objects, coroutines, collections and errors in mixed order, and tries some of the features that have files of their
 //! own here: few of them, since those meet more often then. Most values have the type that the place wants; now and then one has not, so
 //! that messages are compared, too. An implementation may choose some things, which are left out: the order of `pairs`, the
-//! length of a table with holes, the sign of a not-a-number, what levels there are behind tail calls, and whether coroutines may yield in
-//! what C called. No arithmetic has only literals: C's Lua folds that, and then takes 0 and -0 for one constant.
+//! length of a table with holes, the sign of a not-a-number and of a zero that is a key, what levels there are behind tail calls, whether
+//! coroutines may yield in what C called, and when an object goes that no variable has any more, but the running function had. No arithmetic has only literals: C's Lua folds that, and then takes 0 and -0 for one constant.
 
 mod arguments;
+mod captured;
 mod collections;
 mod control;
 mod dice;
@@ -30,7 +31,7 @@ use std::fmt::Write;
 const ROUNDS: usize = 40;
 
 /// Each writes statements that try one feature.
-const FEATURES: [fn(&mut Writer); 11] = [
+const FEATURES: [fn(&mut Writer); 12] = [
     Writer::metatables,
     Writer::patterns,
     Writer::formats,
@@ -42,6 +43,7 @@ const FEATURES: [fn(&mut Writer); 11] = [
     Writer::threads,
     Writer::numbers,
     Writer::arguments,
+    Writer::captured,
 ];
 
 /// What a place wants.
@@ -50,6 +52,8 @@ enum Kind {
     Number,
     Text,
     Any,
+    /// A function that may assign to variables around it; nothing is assigned to itself.
+    Function,
 }
 
 /// A program that grows.

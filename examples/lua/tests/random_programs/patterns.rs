@@ -101,7 +101,7 @@ impl Writer {
         if self.dice.one_in(6) {
             out.push('$');
         }
-        if self.dice.one_in(9) {
+        if self.dice.one_in(4) {
             out += self.dice.pick(&MALFORMED);
         }
         out

@@ -46,7 +46,7 @@ local function step()
 end
 local function keys(x)
   local parts = {}
-  for k, v in pairs(x) do parts[#parts + 1] = plain(k) .. '=' .. plain(v) end
+  for k, v in pairs(x) do parts[#parts + 1] = (k == 0 and '0' or plain(k)) .. '=' .. plain(v) end
   table.sort(parts)
   return concat(parts, ' ')
 end
