@@ -42,7 +42,7 @@ pub(super) const FAULTS: [&str; 18] = [
     "assert(false)",
 ];
 
-const HANDLERS: [&str; 14] = [
+const HANDLERS: [&str; 16] = [
     "function(e) return type(e), 2 end",
     "function(e) return e end",
     "function(e) return { code = e } end",
@@ -51,6 +51,8 @@ const HANDLERS: [&str; 14] = [
     "function(e) local n return n + 1 end",
     "function(e) return (select(2, pcall(error, e, 0))) end",
     "function(e) u1 = 3 end",
+    "function(e) if type(e) == 'table' then error('text') end return e end",
+    "function(e) if type(e) ~= 'string' then return e.x.y end return e end",
     "function(e, ...) return select('#', e, ...) end",
     "nil",
     "'text'",
