@@ -13,7 +13,7 @@ const BODIES: [&str; 14] = [
     "return (...), ...",
     "return ..., x",
     "local y, z = ... return z, y",
-    "local list = { ... } return #list == 0, list[1], list[3]",
+    "local list = { ... } return next(list) == nil, list[1], list[3]",
     "local list = { x, ..., x } return list[1], list[2], list[3]",
     "return unpack({ ... }, 1, select('#', ...))",
     "return unpack({ x, ... }, $p, 3)",

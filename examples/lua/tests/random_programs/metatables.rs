@@ -10,7 +10,7 @@ const EVENTS: [&str; 20] = [
     "unm", "add", "sub", "mul", "div", "mod", "pow", "len",
 ];
 
-/// What may be done with the tables. Their keys are no positive integers.
+/// What may be done with the tables. Their keys may be anything, so they have no length.
 const USES: [&str; 38] = [
     "w1 + $l",
     "w1 + w2",
@@ -44,7 +44,7 @@ const USES: [&str; 38] = [
     "w3[$s]",
     "w1[true]",
     "w1[-1]",
-    "#w2",
+    "#setmetatable({ 1, 2 }, mt1)",
     "w1:get(3)",
     "w3.x.y",
     "w1 and w1.x or w2.x",
