@@ -168,6 +168,23 @@ fn random_programs_do_in_every_tier_what_the_reference_does() {
     assert!(failures.is_empty(), "in {}:\n{}", folder.display(), texts.join("\n"));
 }
 
+/// What the lines of each feature have to have somewhere: then its programs succeed and fail in many ways.
+const SEEN: [(&str, &[&str]); 13] = [
+    ("captured", &["5", "new", "true", "x=1", "equal"]),
+    ("meta", &["true", "loop in gettable", "attempt to compare", "attempt to call", "protected metatable"]),
+    ("pattern", &["true", "malformed pattern", "unfinished capture", "unbalanced"]),
+    ("format", &["true", "inf", "no value", "number expected"]),
+    ("list", &["true", "invalid value", "too many results", "wrong number of arguments"]),
+    ("sort", &["true", "invalid order function", "attempt to compare", "table"]),
+    ("pairs", &["true", "x=", "invalid key to 'next'"]),
+    ("environment", &["true", "invalid level", "cannot change environment", "table expected"]),
+    ("error", &["true", "table", "nil", "in error handling", "attempt to index", "false 0.5"]),
+    ("weak", &["userdata", "table=", "=thread", "invalid option"]),
+    ("thread", &["suspended", "dead", "normal", "running", "Lua function expected", "cannot resume dead"]),
+    ("number", &["inf", "nan", "-0", "9.007", "limit must be a number", "index is NaN"]),
+    ("argument", &["true", "nil", "index out of range"]),
+];
+
 #[test]
 fn random_programs_are_right_and_do_much() {
     if !beside::has_reference() {
@@ -176,8 +193,8 @@ fn random_programs_are_right_and_do_much() {
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("written");
     fs::create_dir_all(&folder).expect("a folder can be made");
-    let (mut passed, mut failed) = (0, 0);
-    for seed in 1..=40 {
+    let (mut passed, mut failed, mut printed) = (0, 0, String::new());
+    for seed in 1..=300 {
         let name = format!("{seed}.lua");
         fs::write(folder.join(&name), random_programs::program(seed)).expect("the program can be written");
         let outcome = beside::run(beside::reference(), &folder, &name).expect("the reference runs");
@@ -185,6 +202,14 @@ fn random_programs_are_right_and_do_much() {
         let text = String::from_utf8_lossy(&outcome.output).into_owned();
         passed += text.lines().filter(|line| line.split(' ').nth(1) == Some("true")).count();
         failed += text.lines().filter(|line| line.split(' ').nth(1) == Some("false")).count();
+        printed += &text;
+    }
+    for (feature, words) in SEEN {
+        let lines: Vec<&str> =
+            printed.lines().filter(|line| line.split(' ').next() == Some(feature)).collect();
+        for word in words {
+            assert!(lines.iter().any(|line| line.contains(word)), "no line of `{feature}` has `{word}`");
+        }
     }
     // Programs that only fail would try little.
     assert!(passed > failed, "{passed} calls came to their end, {failed} did not");

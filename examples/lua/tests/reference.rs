@@ -38,8 +38,8 @@ fn message(error: &dyn Display) -> String {
 }
 
 fn in_reference(program: &str, name: &str) -> Seen {
-    // Whatever is wrapped around `pcall` would be another level of the program.
-    let options = LuaOptions::new().catch_rust_panics(false);
+    // So `pcall` and `xpcall` stay what they are: others would have other messages, and be another level of the program.
+    let options = LuaOptions::new().catch_rust_panics(true);
     // SAFETY: the programs call nothing that needs to be called with care.
     let lua = unsafe { mlua::Lua::unsafe_new_with(StdLib::ALL, options) };
     let lines = Rc::new(RefCell::new(Vec::new()));

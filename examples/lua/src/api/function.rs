@@ -3,11 +3,9 @@
 use super::handle::{Handle, Lua};
 use super::{FromLuaMulti, IntoLuaMulti, LuaError, LuaResult, LuaTable, LuaValue};
 use crate::library::arguments;
-use crate::library::base::environment;
-use crate::object::heap::ObjectKind;
 use crate::object::value::{USERDATA, Value};
 use crate::run::error::{Ending, Result};
-use crate::run::vm::Vm;
+use crate::run::vm::{Vm, lua_closure};
 use azulejo::Frames;
 use std::cell::RefCell;
 
@@ -146,7 +144,7 @@ fn call_closed(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value
 impl LuaFunction {
     /// The table that has its global variables; `None` for a function of Rust, which has none.
     pub fn environment(&self) -> Option<LuaTable> {
-        let table = environment(self.lua_function()?)?.get();
+        let table = lua_closure(self.0.value())?.environment.get();
         Some(LuaTable(self.0.lua.keep(Value::table(table))))
     }
 
@@ -169,19 +167,12 @@ impl LuaFunction {
         if !lua.owns(&to.0) {
             return Err(LuaError::OtherProgram);
         }
-        let (function, to) = (self.lua_function(), to.0.value().as_table().expect("it was made of one"));
-        let Some(place) = function.and_then(environment) else {
+        let Some(closure) = lua_closure(self.0.value()) else {
             return Err(LuaError::Runtime("a function of Rust has no environment".into()));
         };
-        place.set(to);
-        let object = self.0.value().header().expect("a function is an object");
-        lua.with(|vm, _| vm.heap.again(object));
+        closure.environment.set(to.0.value().as_table().expect("it was made of one"));
+        lua.with(|vm, _| vm.heap.again(closure.header()));
         Ok(())
-    }
-
-    /// The function, if it is one of Lua.
-    fn lua_function(&self) -> Option<Value> {
-        Some(self.0.value()).filter(|function| function.object_kind() != Some(ObjectKind::Native))
     }
 
     /// Calls it.

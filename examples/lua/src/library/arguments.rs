@@ -88,13 +88,13 @@ pub(crate) fn number(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], at: usize
     }
 }
 
-/// A number without its fraction.
-pub(crate) fn integer(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], at: usize) -> Result<i64> {
-    number(vm, frames, args, at).map(number::to_i64)
+/// A number as what C makes an `int` of: the lower half of the integer.
+pub(crate) fn int(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], at: usize) -> Result<i64> {
+    number(vm, frames, args, at).map(|value| i64::from(number::to_i64(value) as i32))
 }
 
 /// Likewise, or a value for an argument that is missing or nil.
-pub(crate) fn opt_integer(
+pub(crate) fn opt_int(
     vm: &mut Vm,
     frames: &Frames<'_>,
     args: &[Value],
@@ -103,7 +103,7 @@ pub(crate) fn opt_integer(
 ) -> Result<i64> {
     match args.get(at) {
         None | Some(&Value::NIL) => Ok(default),
-        Some(_) => integer(vm, frames, args, at),
+        Some(_) => int(vm, frames, args, at),
     }
 }
 

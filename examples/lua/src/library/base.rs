@@ -1,6 +1,6 @@
 //! The base library.
 
-use super::arguments::{self, MOST_ON_STACK, any, opt_integer, table};
+use super::arguments::{self, MOST_ON_STACK, any, opt_int, table};
 use super::load::{dofile, load, loadfile, loadstring};
 use crate::number;
 use crate::object::function::{Closure, Native};
@@ -12,7 +12,7 @@ use crate::run::draft::Draft;
 use crate::run::error::Result;
 use crate::run::levels::Level;
 use crate::run::slow::NativeFunction;
-use crate::run::vm::{Vm, prototype};
+use crate::run::vm::{Vm, lua_closure, lua_prototype};
 use azulejo::Frames;
 use std::io::Write;
 
@@ -128,7 +128,7 @@ fn collectgarbage(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Va
         None | Some(&Value::NIL) => b"collect".to_vec(),
         Some(_) => arguments::string(vm, frames, args, 0)?.bytes().to_vec(),
     };
-    let number = opt_integer(vm, frames, args, 1, 0)?;
+    let number = opt_int(vm, frames, args, 1, 0)?;
     let percent = number.clamp(0, 1 << 20) as usize;
     Ok(Value::number(match &option[..] {
         b"collect" => {
@@ -166,7 +166,7 @@ fn gcinfo(vm: &mut Vm, _: &Frames<'_>, _: &[Value]) -> Result<Value> {
 
 fn error(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let value = args.first().copied().unwrap_or(Value::NIL);
-    let level = opt_integer(vm, frames, args, 1, 1)?;
+    let level = opt_int(vm, frames, args, 1, 1)?;
     if level <= 0 || value.as_string().is_none() && !value.is_number() {
         return vm.throw(frames, value);
     }
@@ -187,8 +187,8 @@ fn function_at(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], default: bool) 
         return Ok(Some(value));
     }
     let level = match default {
-        true => opt_integer(vm, frames, args, 0, 1)?,
-        false => arguments::integer(vm, frames, args, 0)?,
+        true => opt_int(vm, frames, args, 0, 1)?,
+        false => arguments::int(vm, frames, args, 0)?,
     };
     if level < 0 {
         return arguments::fail(vm, frames, 0, "level must be non-negative");
@@ -208,7 +208,7 @@ fn function_at(vm: &mut Vm, frames: &Frames<'_>, args: &[Value], default: bool) 
 }
 
 /// The environment of a function.
-pub(crate) fn environment(function: Value) -> Option<&'static std::cell::Cell<Gc<Table>>> {
+pub(super) fn environment(function: Value) -> Option<&'static std::cell::Cell<Gc<Table>>> {
     let object = function.as_object::<Header>(FUNCTION)?;
     // SAFETY: the kind says what the object is; it stays while it is used.
     Some(unsafe {
@@ -219,17 +219,10 @@ pub(crate) fn environment(function: Value) -> Option<&'static std::cell::Cell<Gc
     })
 }
 
-/// The closure that a function is, if it is one of Lua: none of Rust, and none that the library has made of bytecode, as `pcall`.
-pub(super) fn lua_function(function: Value) -> Option<Gc<Closure>> {
-    let closure =
-        function.as_object(FUNCTION).filter(|_| function.object_kind() == Some(ObjectKind::Closure));
-    closure.filter(|closure| !prototype(*closure).lines.is_empty())
-}
-
 fn getfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let function = function_at(vm, frames, args, true)?;
-    // All others have the program's, as functions of C do.
-    let function = function.filter(|function| lua_function(*function).is_some());
+    // Functions of the library have the program's, as those of C do.
+    let function = function.filter(|function| lua_prototype(*function).is_some());
     let environment = function.and_then(environment).map_or(vm.globals(), |environment| environment.get());
     Ok(Value::table(environment))
 }
@@ -240,7 +233,7 @@ fn setfenv(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
         vm.set_globals(to);
         return Ok(vm.give(&[]));
     };
-    let Some(closure) = lua_function(function) else {
+    let Some(closure) = lua_closure(function) else {
         return vm.fail(frames, "'setfenv' cannot change environment of given object");
     };
     closure.environment.set(to);
@@ -272,9 +265,9 @@ fn setmetatable(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Valu
 
 /// One iteration of `ipairs`.
 fn each_index(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
-    let before = arguments::integer(vm, frames, args, 1)? as i32;
+    let before = arguments::int(vm, frames, args, 1)?;
     let table = table(vm, frames, args, 0)?;
-    let at = i64::from(before.wrapping_add(1));
+    let at = i64::from((before as i32).wrapping_add(1));
     let value = table.get_integer(at);
     if value.is_nil() {
         return Ok(vm.give(&[]));
@@ -342,8 +335,7 @@ pub(crate) fn select(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result
     if let Some(first) = args.first().and_then(|which| selected(vm, *which, rest)) {
         return Ok(first);
     }
-    // C makes an `int` of it.
-    let number = i64::from(arguments::integer(vm, frames, args, 0)? as i32);
+    let number = arguments::int(vm, frames, args, 0)?;
     let skipped = if number < 0 { rest.len() as i64 + number } else { number - 1 };
     if number == 0 || skipped < 0 {
         return arguments::fail(vm, frames, 0, "index out of range");
@@ -352,7 +344,7 @@ pub(crate) fn select(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result
 }
 
 fn tonumber(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
-    let base = opt_integer(vm, frames, args, 1, 10)?;
+    let base = opt_int(vm, frames, args, 1, 10)?;
     if base == 10 {
         let value = any(vm, frames, args, 0)?;
         return Ok(Vm::to_number(value).map_or(Value::NIL, Value::number));
@@ -371,11 +363,10 @@ fn type_of(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 
 fn unpack(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let of = table(vm, frames, args, 0)?;
-    // As C's `int`.
-    let first = i64::from(opt_integer(vm, frames, args, 1, 1)? as i32);
+    let first = opt_int(vm, frames, args, 1, 1)?;
     let last = match args.get(2) {
         None | Some(&Value::NIL) => of.length() as i64,
-        Some(_) => i64::from(arguments::integer(vm, frames, args, 2)? as i32),
+        Some(_) => arguments::int(vm, frames, args, 2)?,
     };
     if first > last {
         return Ok(vm.give(&[]));

@@ -1,8 +1,8 @@
 //! Coroutines of programs.
 
-use super::arguments;
+use super::{arguments, as_text};
 use crate::object::function::Closure;
-use crate::object::heap::{Gc, ObjectKind};
+use crate::object::heap::Gc;
 use crate::object::table::Room;
 use crate::object::thread::Thread;
 use crate::object::value::{FUNCTION, THREAD, Value};
@@ -10,7 +10,7 @@ use crate::run::bytecode::Op;
 use crate::run::draft::Draft;
 use crate::run::error::{Result, Thrown};
 use crate::run::slow::NativeFunction;
-use crate::run::vm::Vm;
+use crate::run::vm::{Vm, lua_prototype};
 use azulejo::Frames;
 
 const FUNCTIONS: &[(&str, NativeFunction)] =
@@ -34,7 +34,7 @@ impl Vm {
 fn body(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Gc<Closure>> {
     let function = args.first().copied().unwrap_or(Value::NIL);
     match function.as_object::<Closure>(FUNCTION) {
-        Some(closure) if function.object_kind() == Some(ObjectKind::Closure) => Ok(closure),
+        Some(closure) if lua_prototype(function).is_some() => Ok(closure),
         _ => arguments::fail(vm, frames, 0, "Lua function expected"),
     }
 }
@@ -80,7 +80,8 @@ fn resume_wrapped(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Va
     let thread = native.upvalues()[0].get().as_object(THREAD).expect("it was made with one");
     match vm.resume(thread, args) {
         Ok(first) => Ok(first),
-        Err(Thrown::Error) => match vm.error.as_string() {
+        // A number gets a position in front of it, as a string does.
+        Err(Thrown::Error) => match as_text(vm, vm.error) {
             Some(text) => vm.fail(frames, text.bytes()),
             None => vm.throw(frames, vm.error),
         },

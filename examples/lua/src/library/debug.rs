@@ -11,7 +11,7 @@ use crate::run::draft::NameKind;
 use crate::run::error::Result;
 use crate::run::levels::Level;
 use crate::run::slow::NativeFunction;
-use crate::run::vm::{Prototype, Vm, prototype};
+use crate::run::vm::{Prototype, Vm, lua_prototype, prototype};
 use crate::syntax::ast::Line;
 use crate::syntax::chunk_id;
 use azulejo::Frames;
@@ -113,7 +113,7 @@ type FoundUpvalue = (Rc<[u8]>, &'static Cell<Value>, bool);
 
 /// The upvalue that two arguments mean.
 fn upvalue(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Option<FoundUpvalue>> {
-    let number = arguments::integer(vm, frames, args, 1)?;
+    let number = arguments::int(vm, frames, args, 1)?;
     let function = arguments::function(vm, frames, args, 0)?;
     if function.object_kind() != Some(ObjectKind::Closure) {
         return Ok(None);
@@ -169,10 +169,13 @@ struct Subject {
 
 impl Subject {
     fn of_function(function: Value) -> Subject {
-        let closure =
-            function.as_object(FUNCTION).filter(|_| function.object_kind() == Some(ObjectKind::Closure));
-        let prototype = closure.map(prototype).filter(|prototype| !prototype.lines.is_empty());
+        let prototype = lua_prototype(function);
         Subject { function: Some(function), prototype, line: None, name: None, is_tail_call: false }
+    }
+
+    /// What stands for functions that have ended in tail calls.
+    fn of_tail_calls() -> Subject {
+        Subject { function: None, prototype: None, line: None, name: None, is_tail_call: true }
     }
 
     fn of_level(vm: &Vm, levels: &[Level<'_>], level: usize) -> Option<Subject> {
@@ -220,9 +223,12 @@ fn getinfo(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let subject = match rest.first().copied() {
         Some(function) if function.type_of() == Type::Function => Subject::of_function(function),
         Some(level) if Vm::to_number(level).is_some() => {
-            let level = arguments::integer(vm, frames, args, before)?;
-            let find =
-                |vm: &Vm, levels: &[Level<'_>]| Subject::of_level(vm, levels, usize::try_from(level).ok()?);
+            let level = arguments::int(vm, frames, args, before)?;
+            let find = |vm: &Vm, levels: &[Level<'_>]| match usize::try_from(level) {
+                Ok(level) => Subject::of_level(vm, levels, level),
+                // As in C's Lua.
+                Err(_) => Some(Subject::of_tail_calls()),
+            };
             let Some(subject) = at_levels(vm, frames, thread, find) else { return Ok(Value::NIL) };
             subject
         }

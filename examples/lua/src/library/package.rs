@@ -2,14 +2,13 @@
 
 use super::arguments::{self, table};
 use super::as_text;
-use super::base::lua_function;
 use super::load::loaded_file;
 use crate::object::heap::Gc;
 use crate::object::table::{Room, Table};
 use crate::object::value::{Type, Value};
 use crate::run::error::Result;
 use crate::run::slow::NativeFunction;
-use crate::run::vm::Vm;
+use crate::run::vm::{Vm, lua_closure};
 use crate::system_text::system_text;
 use azulejo::Frames;
 
@@ -274,7 +273,7 @@ fn module(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
         }
     }
     let caller = vm.caller(frames).and_then(|frame| frame.get(0));
-    let Some(caller) = caller.and_then(|function| lua_function(Value(function))) else {
+    let Some(caller) = caller.and_then(|function| lua_closure(Value(function))) else {
         return vm.fail(frames, "'module' not called from a Lua function");
     };
     caller.environment.set(module);

@@ -79,13 +79,13 @@ fn place(
     args: &[Value],
     before: usize,
 ) -> Result<(i64, i64)> {
-    let level = arguments::integer(vm, frames, args, before)?;
+    let level = arguments::int(vm, frames, args, before)?;
     let is_there = |level: i64| at_levels(vm, frames, thread, |_, levels| (level as usize) < levels.len());
     // C's Lua takes a negative level for one that a tail call has left, which has no variables.
     if level >= 0 && !is_there(level) {
         return arguments::fail(vm, frames, before, "level out of range");
     }
-    Ok((level, arguments::integer(vm, frames, args, before + 1)?))
+    Ok((level, arguments::int(vm, frames, args, before + 1)?))
 }
 
 /// Does something with the local variable that a level and a number mean; `None` if there is none of this number.
@@ -170,7 +170,7 @@ fn sethook(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
         Some(_) => {
             let mask = arguments::string(vm, frames, args, before + 1)?;
             let function = arguments::function(vm, frames, args, before)?;
-            let count = arguments::opt_integer(vm, frames, args, before + 2, 0)?;
+            let count = arguments::opt_int(vm, frames, args, before + 2, 0)?;
             let has = |letter: u8| mask.bytes().contains(&letter);
             Some((function, Events { calls: has(b'c'), returns: has(b'r'), lines: has(b'l'), count }))
         }

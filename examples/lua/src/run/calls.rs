@@ -9,7 +9,7 @@ use crate::object::table::{Position, Table};
 use crate::object::value::{ABSENT, FUNCTION, Value};
 use crate::run::cases::{ALLOCATES, CALLABLE, CLOSURE, CallCase, GIVES_METATABLE, SELECT};
 use crate::run::draft::CALLEE;
-use crate::run::error::{Attempt, Result};
+use crate::run::error::{Attempt, IN_HANDLER, Result, Thrown};
 use crate::run::vm::{Failure, THROWN, Vm, pack_of};
 use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
@@ -48,6 +48,11 @@ impl Vm {
             Failure::Engine(error) => {
                 let value = match error {
                     azulejo::Error::Trap { trap, .. } => self.value_of_trap(frames, trap),
+                    azulejo::Error::StackOverflow if self.is_in_handler() => {
+                        // No stack is left for calling it again.
+                        self.error = self.text(IN_HANDLER);
+                        return Err(Thrown::Error);
+                    }
                     azulejo::Error::StackOverflow => self.value_of_trap(frames, Trap::StackOverflow),
                     other => self.error_value(other),
                 };

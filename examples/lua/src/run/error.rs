@@ -7,7 +7,7 @@
 //! It goes to the code of Rust which has called the program.
 
 use crate::object::heap::Gc;
-use crate::object::value::Value;
+use crate::object::value::{Type, Value};
 use crate::run::draft::{CALLEE, ITERATOR, NameKind, OperandName};
 use crate::run::vm::{Prototype, THROWN, Vm};
 use crate::syntax::chunk_id;
@@ -80,6 +80,9 @@ impl Attempt {
     }
 }
 
+/// The error of a handler that only fails.
+pub(crate) const IN_HANDLER: &str = "error in error handling";
+
 impl Vm {
     /// Fails with a value, which the handler of the innermost `xpcall` may replace.
     pub(crate) fn throw<T>(&mut self, frames: &Frames<'_>, value: Value) -> Result<T> {
@@ -95,16 +98,23 @@ impl Vm {
         Err(Thrown::Error)
     }
 
-    /// What a handler makes of an error.
+    /// What a handler makes of an error. As in C's Lua it also sees the errors in itself, as long as it does not fail too often.
     pub(crate) fn handled(&mut self, frames: &Frames<'_>, handler: Value, value: Value) -> Result<Value> {
-        // An error in the handler has none.
-        self.handlers.push(None);
+        /// C's Lua nests as many calls of its own.
+        const MOST: usize = 220;
+        if self.handling == MOST || handler.type_of() != Type::Function {
+            return Ok(self.text(IN_HANDLER));
+        }
+        self.handlers.push(Some(handler));
+        self.handling += 1;
         let result = self.call_value(frames, handler, &[value]);
+        self.handling -= 1;
         self.handlers.pop();
         match result {
             Ok(value) if self.results.count > 0 => Ok(value),
             Ok(_) => Ok(Value::NIL),
-            Err(Thrown::Error) => Ok(self.text("error in error handling")),
+            // It has made this of its own error.
+            Err(Thrown::Error) => Ok(self.error),
             Err(Thrown::Ended) => Err(Thrown::Ended),
         }
     }
@@ -123,8 +133,18 @@ impl Vm {
         self.throw(frames, Value::string(text))
     }
 
+    /// Whether a handler runs whose errors it sees itself.
+    pub(crate) fn is_in_handler(&self) -> bool {
+        self.handling > 0 && self.handlers.last().is_some_and(Option::is_some)
+    }
+
     /// Fails because calls nest too deeply. The handler of the innermost `xpcall` sees all of them.
     pub(crate) fn overflowed(&mut self, frames: &Frames<'_>) -> Trap {
+        if self.is_in_handler() {
+            // No stack is left for calling it again.
+            self.error = self.text(IN_HANDLER);
+            return Thrown::Error.into();
+        }
         match self.fail::<Infallible>(frames, "stack overflow") {
             Ok(never) => match never {},
             Err(thrown) => thrown.into(),

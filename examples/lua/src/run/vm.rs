@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, LocalName, OperandName, Recipe, Watch};
 use crate::object::function::{Closure, Definition, Pack, copy_values};
-use crate::object::heap::{Gc, Header, Heap};
+use crate::object::heap::{Gc, Header, Heap, ObjectKind};
 use crate::object::string::{MAX_LEN, Str};
 use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
@@ -69,6 +69,8 @@ pub struct Vm {
     pub(crate) notes: Value,
     /// What handles the errors of each call that is protected, the innermost last.
     pub(crate) handlers: Vec<Option<Value>>,
+    /// How many handlers run, one in the other.
+    pub(crate) handling: usize,
     /// Where those of the coroutine that runs begin; zero outside of all coroutines, and there only.
     pub(crate) own_handlers: usize,
     /// The coroutines that run: each has resumed the next.
@@ -168,6 +170,18 @@ pub(crate) fn prototype(closure: Gc<Closure>) -> Rc<Prototype> {
     closure.definition.about().downcast().expect("functions are defined with one")
 }
 
+/// The closure that a function is, if it is one of Lua: not one of Rust, and not one of the library's that are bytecode.
+pub(crate) fn lua_closure(function: Value) -> Option<Gc<Closure>> {
+    let closure =
+        function.as_object(FUNCTION).filter(|_| function.object_kind() == Some(ObjectKind::Closure));
+    closure.filter(|closure| !prototype(*closure).lines.is_empty())
+}
+
+/// What such a function was made from.
+pub(crate) fn lua_prototype(function: Value) -> Option<Rc<Prototype>> {
+    lua_closure(function).map(prototype)
+}
+
 /// The function that a closure calls.
 pub(crate) fn function_of(closure: Gc<Closure>) -> FunctionId {
     prototype(closure).function
@@ -243,6 +257,7 @@ impl Vm {
             failed_at: None,
             notes: Value::NIL,
             handlers: Vec::new(),
+            handling: 0,
             own_handlers: 0,
             threads: Vec::new(),
             method: Value::NIL,

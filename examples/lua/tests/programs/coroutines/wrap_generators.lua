@@ -15,3 +15,9 @@ print(ok, type(e), e.code)
 print(pcall(coroutine.wrap, 5))
 print(pcall(coroutine.wrap))
 print(type(range(1)))
+-- A number that is an error gets the position of the call, as a text does.
+for _, value in ipairs { 42, -1.5, "text", false } do
+  local f = coroutine.wrap(function() error(value, 0) end)
+  print(pcall(function() return (f()) end))
+  print(pcall(coroutine.wrap(function() error(value, 0) end)))
+end
