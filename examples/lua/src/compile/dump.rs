@@ -79,6 +79,11 @@ impl Vm {
     pub(super) fn undump(&mut self, dump: &[u8]) -> Result<Gc<Closure>, SyntaxError> {
         let wrong = SyntaxError::of_binary;
         let mut reader = Reader(dump);
+        // C's Lua reads so many bytes before it looks at any.
+        const C_HEADER: usize = 12;
+        if dump.len() < C_HEADER {
+            return Err(wrong("unexpected end"));
+        }
         if reader.bytes(HEADER.len())? != HEADER {
             return Err(wrong("bad header"));
         }

@@ -16,3 +16,8 @@ print(loadstring("return ...")("passed", nil, 3))
 local f = loadstring("local n = 0 return function() n = n + 1 return n end")
 local a, b = f(), f()
 print(a(), a(), b())
+
+-- What begins as a dump and is none.
+for _, text in ipairs({"\27", "\27Lua", "\27Luajunk", "\27Luajunkjun", "\27Luajunkjunk", "\27Luajunkjunkjunk", "\27Lub"}) do
+  print(#text, loadstring(text))
+end
