@@ -11,11 +11,22 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    share_arena();
     // Deep recursion of the program needs a deep stack.
     let thread = std::thread::Builder::new().stack_size(command::STACK);
     let thread = thread.spawn(move || command::run(&options));
     match thread.map(|thread| thread.join()) {
         Ok(Ok(code)) => code,
         _ => ExitCode::FAILURE,
+    }
+}
+
+/// Lets all threads allocate from the memory of the first one. That of others grows by a page at a time in GNU's library, with a call of the system for
+/// each, and this process works in one thread, and for some time in one more.
+fn share_arena() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the function sets a number, and there is no other thread yet.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }

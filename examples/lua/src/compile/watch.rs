@@ -17,7 +17,7 @@ use azulejo::{Imm, Label, Regs};
 impl Watch {
     /// What the functions of a chunk keep: by the names in it.
     pub(crate) fn wanted_by(source: &[u8]) -> Watch {
-        let names = |name: &[u8]| source.windows(name.len()).any(|part| part == name);
+        let names = |name: &[u8]| memchr::memmem::find(source, name).is_some();
         let all: [&[u8]; 2] = [b"sethook", b"etlocal"];
         let closure: [&[u8]; 3] = [b"etfenv", b"getinfo", b"module"];
         match () {
