@@ -33,6 +33,7 @@ pub mod explore;
 mod inside;
 pub mod memory;
 pub mod rules;
+pub mod saved;
 
 pub use azulejo_core::error::{Error, Unsupported};
 pub use azulejo_core::ir::bytecode::{

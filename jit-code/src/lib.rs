@@ -8,6 +8,7 @@
 //! - [`emit`] writes a function's blocks, tiles and moves one after the other, and links them.
 //! - [`baseline`] makes stencils from templates, copies them, and fills their holes.
 //! - [`interpreter`] makes the code that interprets each opcode.
+//! - [`saved`] has the stencils that an earlier process has made.
 //! - [`memory`] makes the code executable; [`unwind`], [`faults`] and [`watch`] describe it to the unwinder, the signal handler
 //!   and debuggers.
 
@@ -25,6 +26,7 @@ pub mod field;
 pub mod interpreter;
 pub mod machine;
 pub mod memory;
+pub mod saved;
 pub mod status;
 mod stencil;
 pub mod unwind;

@@ -17,11 +17,18 @@ fn folder() -> PathBuf {
     folder
 }
 
+/// The command, which leaves nothing in the user's own folders.
+fn ours() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_azulejo-lua"));
+    command.env("AZULEJO_LUA_CACHE", folder().join("cache"));
+    command
+}
+
 /// The command in a folder where a script has this text.
 fn command(script: &str, text: &str) -> Command {
     let folder = folder();
     fs::write(folder.join(script), text).expect("the script can be written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_azulejo-lua"));
+    let mut command = ours();
     command.current_dir(folder);
     command
 }
@@ -152,7 +159,7 @@ fn lines_of_a_pipe_are_answered_as_by_the_reference() {
         let said: Vec<String> = text(&output.stderr).lines().skip(1).map(str::to_string).collect();
         (output.status.code(), text(&output.stdout), said)
     };
-    let found = answers(Command::new(env!("CARGO_BIN_EXE_azulejo-lua")));
+    let found = answers(ours());
     assert!(found.1.starts_with("> > 21\tnil\n> >> >> 1\n2\n> "), "{}", found.1);
     if Command::new("lua5.1").arg("-v").output().is_err() {
         eprintln!("`lua5.1` is not installed: nothing is compared");
@@ -402,8 +409,7 @@ fn all_that_programs_use_can_be_compiled() {
     for tier in ["baseline", "optimizer"] {
         for program in fs::read_dir(&programs).expect("there are programs") {
             let program = program.expect("it can be read").path();
-            let mut command = Command::new(env!("CARGO_BIN_EXE_azulejo-lua"));
-            let output = command.args(["--stats", "--tier", tier]).arg(&program).output().expect("it runs");
+            let output = ours().args(["--stats", "--tier", tier]).arg(&program).output().expect("it runs");
             let said = text(&output.stderr);
             let is_counted = |line: &&str| line.starts_with("baseline ") || line.starts_with("optimizer");
             for line in said.lines().filter(is_counted) {
@@ -444,4 +450,37 @@ fn a_script_that_exits_is_told_of() {
     let said = text(&output.stderr);
     assert!(said.contains("collecting garbage") && said.contains("exits.lua"), "{said}");
     assert_eq!((output.status.code(), text(&output.stdout).lines().count()), (Some(3), 1));
+}
+
+/// What a run has made the next one finds, whatever that runs; but not if it is told to save nothing.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_run_finds_what_the_one_before_has_made() {
+    let cache = folder().join("some").join("cache");
+    let _ = fs::remove_dir_all(&cache);
+    let script = "local t = {} for i = 1, 100000 do t[i % 10] = (t[i % 10] or 0) + i end
+        print(t[3], #tostring(t)) os.exit(7)";
+    let run = |folder: &std::path::Path| {
+        let mut command = command("cached.lua", script);
+        let output = command.args(["--stats", "cached.lua"]).env("AZULEJO_LUA_CACHE", folder).output();
+        let output = output.expect("it runs");
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(7), "499980000\t21\n".to_string()));
+        let said = text(&output.stderr);
+        let number = |before: &str, behind: &str| {
+            let line = said.lines().find(|line| line.starts_with(before)).unwrap_or_else(|| panic!("{said}"));
+            let number = line.split(behind).next().and_then(|start| start.split_whitespace().last());
+            number.and_then(|number| number.parse::<u32>().ok()).unwrap_or_else(|| panic!("{line}"))
+        };
+        (number("saved code", " pieces"), number("code  ", " stencils made"))
+    };
+    let first = run(&cache);
+    assert!(first.0 == 0 && first.1 > 3, "{first:?}");
+    let second = run(&cache);
+    assert!(second.0 > first.1 && second.1 == 0, "{second:?}");
+    let nothing = run(std::path::Path::new(""));
+    assert!(nothing.0 == 0 && nothing.1 > 3, "{nothing:?}");
+    // A place where nothing can be written.
+    let nowhere = run(std::path::Path::new("/dev/null/cache"));
+    assert!(nowhere.0 == 0 && nowhere.1 > 3, "{nowhere:?}");
+    assert!(cache.join("stencils").is_file());
 }

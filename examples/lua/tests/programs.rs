@@ -86,8 +86,8 @@ fn loading_chunks_again_and_again_takes_bounded_memory() {
             (true, "optimizer") => "1000",
             (true, _) => "5000",
         };
-        let run = std::process::Command::new(env!("CARGO_BIN_EXE_azulejo-lua"))
-            .args(["--tier", tier, "loads.lua", count])
+        let run = beside::subject(env!("CARGO_BIN_EXE_azulejo-lua").as_ref(), tier)
+            .args(["loads.lua", count])
             .current_dir(&folder)
             .output()
             .expect("it runs");

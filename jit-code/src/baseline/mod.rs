@@ -34,6 +34,7 @@ mod stock;
 use crate::call::{KeptValues, TargetCode};
 use crate::emit::{self, Backend, BaselineFrame, LEAVES, MAX_FRAME_BYTES, Options, OwnFrame, Set};
 use crate::faults::Registered;
+use crate::saved;
 use crate::status::Status;
 use crate::stencil::{self, Stencil};
 use crate::unwind::{Described, MADE_AT_ONCE, StackFrame};
@@ -383,7 +384,29 @@ impl<M: Backend> Baseline<M> {
         }
     }
 
+    /// Makes a stencil, or finds the one that an earlier process has made.
     fn make_stencil(
+        &mut self,
+        request: &StencilRequest<'_>,
+        machinery: &mut Machinery<'_, M>,
+    ) -> Result<Stencil, Error> {
+        const IMPOSSIBLE: Error = Error::Internal("stencil");
+        let key = self.shelf().saved.as_ref().and_then(|key| saved::stencil::key_of(key, request));
+        if let Some(found) = key.and_then(saved::stencil::find) {
+            return found.ok_or(IMPOSSIBLE);
+        }
+        let made = self.make_new_stencil(request, machinery);
+        if let Some(key) = key {
+            match &made {
+                Ok(stencil) => saved::stencil::keep(key, request, Some(stencil)),
+                Err(error) if *error == IMPOSSIBLE => saved::stencil::keep(key, request, None),
+                Err(_) => {}
+            }
+        }
+        made
+    }
+
+    fn make_new_stencil(
         &mut self,
         request: &StencilRequest<'_>,
         machinery: &mut Machinery<'_, M>,

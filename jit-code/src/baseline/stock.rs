@@ -19,6 +19,8 @@ use super::plan::Missing;
 use crate::emit::{Backend, Options, Set};
 use crate::machine::Machine;
 use crate::memory::fork;
+use crate::memory::reach::Reach;
+use crate::saved::{self, Image, KeyOf};
 use crate::stencil::Stencil;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::template::Template;
@@ -83,6 +85,22 @@ impl Key {
             callees: [set_tail_call, begin_tail_call, caught],
         }
     }
+
+    /// What the keys begin with by which code is saved that depends on this. `None` if it cannot be saved: if its memory, which has this
+    /// reach, is not near the program.
+    pub(crate) fn saved<'a>(&self, image: &'a Image, reach: &Reach) -> Option<KeyOf<'a>> {
+        let Key { bytecode, templates, tiles, rules, registers, features, checks, ref options, callees } =
+            *self;
+        let Options { reach: _, frame_pointers, backtraces } = *options;
+        let list = |key: KeyOf<'a>, (start, len): (usize, usize)| {
+            key.value(len).address_or_none(if len > 0 { start as u64 } else { 0 })
+        };
+        let key = KeyOf::new(image).value(bytecode).address(tiles as u64).address(registers as u64);
+        let key = list(list(key, templates), rules);
+        let key = callees.iter().fold(key, |key, callee| key.address_or_none(*callee));
+        let is_near = image.ends().iter().all(|end| reach.covers(*end));
+        is_near.then(|| key.value((features, checks, frame_pointers, backtraces)))
+    }
 }
 
 /// A stock for each key in use. An entry keeps its index.
@@ -101,6 +119,8 @@ pub(super) struct Shelf {
     place: Option<usize>,
     /// The stock; absent only while it is being changed.
     stock: Option<Arc<Stock>>,
+    /// What the keys begin with by which its stencils are saved, if they are.
+    pub(super) saved: Option<KeyOf<'static>>,
 }
 
 impl Shelf {
@@ -114,12 +134,13 @@ impl Shelf {
             all.push((key.clone(), Arc::new(Stock::of::<B>(machine))));
         }
         let stock = Arc::clone(&all[place].1);
-        Shelf { key, place: Some(place), stock: Some(stock) }
+        let saved = saved::image().and_then(|image| key.saved(image, &key.options.reach));
+        Shelf { key, place: Some(place), stock: Some(stock), saved }
     }
 
     /// Stencils that no other compiler shares.
     pub(super) fn own<B: Bytecode>(key: Key, machine: &'static Machine) -> Shelf {
-        Shelf { key, place: None, stock: Some(Arc::new(Stock::of::<B>(machine))) }
+        Shelf { key, place: None, stock: Some(Arc::new(Stock::of::<B>(machine))), saved: None }
     }
 
     pub(super) fn is_for(&self, key: &Key, shares: bool) -> bool {

@@ -13,6 +13,7 @@
 
 mod around;
 mod opcodes;
+mod piece;
 
 use crate::call::{CallCell, MAX_REGISTER_ARGUMENTS};
 use crate::emit::{Backend, Options, Set};
@@ -30,6 +31,7 @@ use azulejo_core::target::RegisterFile;
 use azulejo_core::vocab::Trap;
 use core::marker::PhantomData;
 use opcodes::{OpcodeSet, SetKey};
+pub(crate) use piece::Piece;
 
 /// How many bytes of the machine's stack an opcode's code may use. Calls need a multiple of 16.
 pub const ROOM: u32 = 192;

@@ -9,13 +9,16 @@
 //! - The code of a key has a region of its own, and lives as long as the process, since other engines use it. There are as many as
 //!   the program has types of bytecode and ways to run them.
 
-use super::around::{self, EntryCode, Made, around};
+use super::around::{EntryCode, around};
+use super::piece::Piece;
 use super::{InterpreterChoice, ROOM};
 use crate::CodeMemory;
 use crate::baseline;
-use crate::emit::{self, Backend, Code, DistanceForm, Form, Goal, Options, Outline, Set, emit_as};
-use crate::memory::{Finished, fork};
-use crate::unwind::{Described, MADE_AT_ONCE, StackFrame};
+use crate::emit::{self, Backend, Code, Form, Options, Outline, Set, emit_as};
+use crate::memory::fork;
+use crate::memory::reach::Reach;
+use crate::saved::{self, Image, KeyOf};
+use crate::unwind::StackFrame;
 use azulejo_core::error::{Error, Unsupported};
 use azulejo_core::ir::bytecode::{Bytecode, OpcodeInfo, OperandKind};
 use azulejo_core::ir::interpreted::Dispatch;
@@ -51,6 +54,11 @@ impl SetKey {
     ) -> SetKey {
         SetKey { stencils: baseline::Key::of::<B>(templates, target, set, options, functions), looks }
     }
+
+    /// What the keys begin with by which code is saved that has this key, for memory of this reach.
+    fn saved<'a>(&self, image: &'a Image, reach: &Reach) -> Option<KeyOf<'a>> {
+        Some(self.stencils.saved(image, reach)?.value(self.looks))
+    }
 }
 
 /// The code of opcodes, as far as it has been made.
@@ -68,6 +76,8 @@ pub(super) struct OpcodeSet {
     out: usize,
     unmade: usize,
     pub(super) stack_bytes: usize,
+    /// What the keys begin with by which the code is saved, if it is.
+    saved: Option<KeyOf<'static>>,
 }
 
 // SAFETY: the address is of code, which never changes.
@@ -93,7 +103,7 @@ pub(super) fn of<M: Backend>(
     if let Some(opcodes) = found {
         return Ok(opcodes);
     }
-    let started = OpcodeSet::start::<M>(options, n_opcodes)?;
+    let started = OpcodeSet::start::<M>(&key, options, n_opcodes)?;
     let mut all = all();
     if let Some(opcodes) = find(&all) {
         // Regions are dropped without the lock.
@@ -107,7 +117,7 @@ pub(super) fn of<M: Backend>(
 }
 
 impl OpcodeSet {
-    fn start<M: Backend>(options: Options, n_opcodes: usize) -> Result<OpcodeSet, Unsupported> {
+    fn start<M: Backend>(key: &SetKey, options: Options, n_opcodes: usize) -> Result<OpcodeSet, Unsupported> {
         let memory = CodeMemory::new(M::MACHINE, REGION_BYTES)?;
         let options = Options { reach: memory.reach(), ..options };
         let EntryCode { code, out, unmade } = around::<M>(&options);
@@ -117,6 +127,7 @@ impl OpcodeSet {
         let stack_bytes = code.frame.size() as usize;
         // The code stays as long as its memory.
         core::mem::forget(installed);
+        let saved = saved::image().and_then(|image| key.saved(image, &options.reach));
         Ok(OpcodeSet {
             memory,
             options,
@@ -126,6 +137,7 @@ impl OpcodeSet {
             out,
             unmade,
             stack_bytes,
+            saved,
         })
     }
 
@@ -183,8 +195,8 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
     pub(super) fn make(&mut self, opcode: usize) -> bool {
         let OpcodeSet { known, table, unmade, .. } = self.opcodes;
         if !self.opcodes.is_known(opcode) {
-            if self.emit(opcode, &mut Blind).is_ok() {
-                self.install(opcode);
+            if let Some(piece) = self.piece(opcode) {
+                self.install(opcode, piece);
             }
             known[opcode].store(true, Release);
         }
@@ -218,35 +230,24 @@ impl<B: Bytecode, M: Backend> Maker<B, M> {
         emit_as(emission, tiles, assignment, choice.set, &opcodes.options, form, code)
     }
 
+    /// An opcode's code, from an earlier process or made now. `None` if there can be none.
+    fn piece(&mut self, opcode: usize) -> Option<Piece> {
+        let key = self.opcodes.saved.as_ref().and_then(|key| saved::piece::key_of(key, opcode));
+        if let Some(found) = key.and_then(saved::piece::find) {
+            return found;
+        }
+        let made = self.emit(opcode, &mut Blind).ok().map(|()| Piece::of(&self.code, self.emission.buffer()));
+        if let Some(key) = key {
+            saved::piece::keep(key, self.templates[opcode].compact(), made.as_ref());
+        }
+        made
+    }
+
     /// Puts the code into memory, and its address into the table.
-    fn install(&mut self, opcode: usize) {
-        let Maker { opcodes, code, emission, .. } = self;
-        let OpcodeSet { ref memory, ref options, out, ref table, ref unmade, .. } = **opcodes;
-        let frame = &Made(&around::frame::<M>(options));
-        let described = Described {
-            machine: M::MACHINE,
-            frame,
-            frames: MADE_AT_ONCE,
-            leaves: &[],
-            end: code.end as usize,
-        };
-        let Finished { bytes, addresses, .. } = code.finished();
-        let exits = || {
-            emission.buffer().unresolved_distances(code).filter(|(_, _, to, _)| matches!(to, Goal::Exit(_)))
-        };
-        let installed = memory.install_with(described, bytes.len(), |address, room| {
-            room.copy_from_slice(bytes);
-            for &(place, to) in addresses {
-                M::MACHINE.relocate(room, place as usize, address, to);
-            }
-            for (place, form, ..) in exits() {
-                let from = address + place as usize + form.base() as usize;
-                form.field().write(&mut room[place as usize..], out.wrapping_sub(from) as i64);
-            }
-        });
-        let Ok(installed) = installed else { return };
+    fn install(&self, opcode: usize, piece: Piece) {
+        let OpcodeSet { memory, options, out, table, unmade, .. } = self.opcodes;
+        let Ok((installed, faults)) = piece.install::<M>(memory, options, *out) else { return };
         let start = installed.address().addr();
-        let faults = code.register_faults(start, false);
         let is_first = table[opcode].compare_exchange(*unmade, start, AcqRel, Acquire).is_ok();
         if is_first {
             // Both stay as long as the process.

@@ -6,6 +6,7 @@ use super::links::Links;
 use crate::inside::Watch;
 use crate::rules::{self, Matcher};
 use azulejo_code::interpreter::InterpreterChoice;
+use azulejo_code::saved::has_stencils_of;
 use azulejo_code::watch::Dump;
 use azulejo_code::{CodeMemory, Watchers, call, emit, faults};
 use azulejo_core::error::{Error, Unsupported};
@@ -202,7 +203,10 @@ impl Backend {
         let templates = B::templates();
         let mut seen = vec![false; templates.len()];
         let is_new = |opcode: &usize| !std::mem::replace(&mut seen[*opcode], true);
-        let knows = |opcode| self.compiler.as_ref().is_some_and(|compiler| compiler.has_stencils_of(opcode));
+        let knows = |opcode: usize| {
+            self.compiler.as_ref().is_some_and(|compiler| compiler.has_stencils_of(opcode))
+                || has_stencils_of(&B::OPCODES[opcode])
+        };
         let opcodes = ops.iter().map(|op| op.opcode()).filter(is_new).filter(|opcode| !knows(*opcode));
         opcodes.map(|opcode| templates[opcode].steps.len()).sum()
     }

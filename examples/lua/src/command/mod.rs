@@ -2,6 +2,7 @@
 //!
 //! In: arguments as the program `lua` takes them, and which tiers to use. Out: the exit code of the script.
 
+mod cache;
 mod explore;
 mod interrupts;
 mod options;
@@ -19,6 +20,7 @@ use crate::run::error::Thrown;
 use crate::run::settings::{NATIVE_STACK, Settings};
 use crate::run::vm::Vm;
 use azulejo::Frames;
+use cache::Cache;
 use interrupts::Interrupts;
 use options::First;
 use profile::Sampler;
@@ -44,6 +46,8 @@ pub fn run(options: &Options) -> ExitCode {
         samples: options.has_profile,
         background: !options.is_in_foreground,
     };
+    // Functions that are shown are shown with all that their code is made of.
+    let cache = if options.explored.is_empty() { Cache::load() } else { None };
     let lua = Lua::with_settings(&settings, Vm::open);
     let interrupts = match options.is_interruptible {
         true => Interrupts::handled(lua.interrupter()),
@@ -51,7 +55,7 @@ pub fn run(options: &Options) -> ExitCode {
     };
     let keeps_chunks = !options.explored.is_empty();
     let is_beside = settings.is_beside();
-    lua.with(|vm, _| Session { vm, interrupts, keeps_chunks, is_beside }.run_command(options))
+    lua.with(|vm, _| Session { vm, interrupts, keeps_chunks, is_beside, cache }.run_command(options))
 }
 
 /// A program that the command line runs.
@@ -62,6 +66,8 @@ struct Session<'a> {
     keeps_chunks: bool,
     /// Whether the optimizer works beside the program.
     is_beside: bool,
+    /// What earlier runs have left.
+    cache: Option<Cache>,
 }
 
 impl Session<'_> {
@@ -74,13 +80,13 @@ impl Session<'_> {
             Some(value) if value == "steps" => Eagerness::Steps,
             Some(_) => Eagerness::Cycles,
         });
-        let (start, is_beside) = (Instant::now(), self.is_beside);
+        let end = End { start: Instant::now(), is_beside: self.is_beside, cache: self.cache.take() };
         let sampler = self.vm.profile.as_deref().map(Sampler::start);
-        let at_exit = options.clone();
-        self.vm.at_exit = Some(Box::new(move |vm| _ = report(vm, &at_exit, start, is_beside)));
+        let (at_exit, last) = (options.clone(), end.clone());
+        self.vm.at_exit = Some(Box::new(move |vm| _ = last.report(vm, &at_exit)));
         let is_right = self.run_all(options);
         drop(sampler);
-        let is_right = is_right & report(self.vm, options, start, is_beside);
+        let is_right = is_right & end.report(self.vm, options);
         if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
@@ -208,15 +214,28 @@ impl Session<'_> {
     }
 }
 
-/// Says what was asked for of a script that has run.
-fn report(vm: &mut Vm, options: &Options, start: Instant, is_beside: bool) -> bool {
-    let _ = vm.out.flush();
-    if options.has_stats {
-        eprintln!("{}", statistics::statistics(vm, start.elapsed(), is_beside));
+/// What the end of a run needs to know of its start.
+#[derive(Clone)]
+struct End {
+    start: Instant,
+    is_beside: bool,
+    cache: Option<Cache>,
+}
+
+impl End {
+    /// Says what was asked for of a script that has run, and saves what the next run may need.
+    fn report(&self, vm: &mut Vm, options: &Options) -> bool {
+        let _ = vm.out.flush();
+        let found = self.cache.as_ref().map_or(0, |cache| cache.found);
+        if options.has_stats {
+            eprintln!("{}", statistics::statistics(vm, self.start.elapsed(), self.is_beside, found));
+        }
+        let is_right = show_profile(vm, options);
+        let shown = options.explored.iter().map(|wanted| explore::explore(vm, wanted));
+        let is_right = shown.fold(is_right, |is_right, is_shown| is_right & is_shown);
+        self.cache.iter().for_each(Cache::save);
+        is_right
     }
-    let is_right = show_profile(vm, options);
-    let shown = options.explored.iter().map(|wanted| explore::explore(vm, wanted));
-    shown.fold(is_right, |is_right, is_shown| is_right & is_shown)
 }
 
 /// Says where the script has spent its time, if that was asked for.

@@ -1,6 +1,6 @@
 //! What `--stats` says.
 //!
-//! In: a program that has ended, how long it took, and whether the optimizer worked beside it. Out: tables of time, of the heap, and of
+//! In: a program that has ended, how long it took, whether the optimizer worked beside it, and how many pieces of code earlier runs have left. Out: tables of time, of the heap, and of
 //! what the engine has compiled.
 
 use crate::run::vm::Vm;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// The tables.
-pub(super) fn statistics(vm: &Vm, all: Duration, is_beside: bool) -> String {
+pub(super) fn statistics(vm: &Vm, all: Duration, is_beside: bool, found: usize) -> String {
     let (clocks, engine, collector) = (&vm.clocks, vm.engine.stats(), vm.heap.statistics());
     let optimizing = engine.optimizer.time + engine.optimizer_for_calls.time;
     let in_between = if is_beside { Duration::ZERO } else { optimizing };
@@ -33,7 +33,8 @@ pub(super) fn statistics(vm: &Vm, all: Duration, is_beside: bool) -> String {
         text,
         "\nheap       {} bytes, at most {} when the collector began to work\n\
          collector  {} steps, {} cycles; the longest step took {:.1?}\n\
-         source     {functions} functions that are still there\n\n{engine}",
+         source     {functions} functions that are still there\n\
+         saved code {found} pieces that earlier runs have made\n\n{engine}",
         collector.bytes,
         collector.most_bytes.max(collector.bytes),
         collector.steps,

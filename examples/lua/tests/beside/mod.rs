@@ -74,9 +74,10 @@ pub(crate) fn reference() -> Command {
     undisturbed(REFERENCE.as_ref())
 }
 
-/// A command that the user's own settings for Lua do not reach.
+/// A command that the user's own settings for Lua do not reach. What the subject saves for its next run is beside the subject.
 fn undisturbed(program: &Path) -> Command {
     let mut command = Command::new(program);
+    command.env("AZULEJO_LUA_CACHE", program.with_file_name("lua-cache"));
     for variable in ["LUA_INIT", "LUA_PATH", "LUA_CPATH"] {
         command.env_remove(variable);
     }

@@ -60,7 +60,7 @@ impl StencilRequest<'_> {
 }
 
 /// The form of holes for constants, and the values that they may have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Constants {
     /// Immediate operands. 64-bit constants are sign-extended from 32 bits, and a constant callee number is that of a
     /// function with a call cell.
