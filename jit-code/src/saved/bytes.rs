@@ -7,14 +7,14 @@ use super::Image;
 
 /// Writes values.
 #[derive(Debug)]
-pub(crate) struct Writer<'a> {
+pub(crate) struct Packer<'a> {
     pub(super) bytes: Vec<u8>,
     image: &'a Image,
 }
 
-impl<'a> Writer<'a> {
-    pub(super) fn new(image: &'a Image) -> Writer<'a> {
-        Writer { bytes: Vec::new(), image }
+impl<'a> Packer<'a> {
+    pub(super) fn new(image: &'a Image) -> Packer<'a> {
+        Packer { bytes: Vec::new(), image }
     }
 
     pub(crate) fn byte(&mut self, byte: u8) {
@@ -51,19 +51,19 @@ impl<'a> Writer<'a> {
 
 /// Reads values.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct Unpacker<'a> {
     bytes: &'a [u8],
     image: &'a Image,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Unpacker<'a> {
     /// Reads something that takes all of these bytes.
     pub(super) fn all<T>(
         bytes: &'a [u8],
         image: &'a Image,
         read: impl FnOnce(&mut Self) -> Option<T>,
     ) -> Option<T> {
-        let mut reader = Reader { bytes, image };
+        let mut reader = Unpacker { bytes, image };
         read(&mut reader).filter(|_| reader.bytes.is_empty())
     }
 
@@ -113,7 +113,7 @@ mod tests {
     fn what_is_written_is_read_where_the_image_is() {
         let there = Image::test(0x5555_0000..0x5556_0000);
         let here = Image::test(0x7777_1000..0x7778_1000);
-        let mut writer = Writer::new(&there);
+        let mut writer = Packer::new(&there);
         writer.byte(7);
         writer.flag(true);
         writer.word(0xdead_beef);
@@ -121,23 +121,23 @@ mod tests {
         writer.address(0x5555_1234);
         writer.run(b"code");
         writer.list(&[1, 2, 3], |writer, one| writer.word(*one));
-        let read = |reader: &mut Reader<'_>| {
+        let read = |reader: &mut Unpacker<'_>| {
             assert_eq!((reader.byte()?, reader.flag()?), (7, true));
             assert_eq!((reader.word()?, reader.long()?), (0xdead_beef, u64::MAX - 1));
             assert_eq!((reader.address()?, reader.run()?), (0x7777_2234, b"code".to_vec()));
             reader.list(|reader| reader.word())
         };
         let bytes = &writer.bytes;
-        assert_eq!(Reader::all(bytes, &here, read), Some(vec![1, 2, 3]));
+        assert_eq!(Unpacker::all(bytes, &here, read), Some(vec![1, 2, 3]));
         // There is less, or more.
-        assert_eq!(Reader::all(&bytes[..bytes.len() - 1], &here, read), None);
-        assert_eq!(Reader::all(&[&bytes[..], &[0]].concat(), &here, read), None);
+        assert_eq!(Unpacker::all(&bytes[..bytes.len() - 1], &here, read), None);
+        assert_eq!(Unpacker::all(&[&bytes[..], &[0]].concat(), &here, read), None);
     }
 
     #[test]
     fn addresses_behind_the_image_are_not_read() {
         let image = Image::test(0x1000..0x2000);
         let bytes = 0x1000u32.to_le_bytes();
-        assert_eq!(Reader::all(&bytes, &image, |reader| reader.address()), None);
+        assert_eq!(Unpacker::all(&bytes, &image, |reader| reader.address()), None);
     }
 }

@@ -8,7 +8,7 @@
 
 use super::Image;
 use super::image::number;
-use super::key::Key;
+use super::key::CodeKey;
 use memmap2::Mmap;
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,8 +31,8 @@ pub(super) struct File {
 
 /// An entry.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    key: Key,
+struct FileEntry {
+    key: CodeKey,
     start: u64,
     len: u64,
     sum: u64,
@@ -67,17 +67,17 @@ impl File {
         Some(u64::from_le_bytes(*self.bytes.get(at..)?.first_chunk()?))
     }
 
-    fn entry(&self, number: usize) -> Entry {
+    fn entry(&self, number: usize) -> FileEntry {
         let word = |at: usize| self.word(HEAD + number * ENTRY + at * WORD).expect("the entries are there");
-        Entry { key: Key(word(0)), start: word(1), len: word(2), sum: word(3) }
+        FileEntry { key: CodeKey(word(0)), start: word(1), len: word(2), sum: word(3) }
     }
 
-    fn entries(&self) -> impl Iterator<Item = Entry> {
+    fn entries(&self) -> impl Iterator<Item = FileEntry> {
         (0..self.n_entries).map(|number| self.entry(number))
     }
 
     /// The entry with this key.
-    fn entry_of(&self, key: Key) -> Option<Entry> {
+    fn entry_of(&self, key: CodeKey) -> Option<FileEntry> {
         let (mut first, mut end) = (0, self.n_entries);
         while first < end {
             let middle = first.midpoint(end);
@@ -92,19 +92,19 @@ impl File {
     }
 
     /// The bytes of an entry, if they are those that were written.
-    fn bytes_of(&self, entry: Entry) -> Option<&[u8]> {
+    fn bytes_of(&self, entry: FileEntry) -> Option<&[u8]> {
         let (start, len) = (usize::try_from(entry.start).ok()?, usize::try_from(entry.len).ok()?);
         let bytes = self.bytes.get(start..)?.get(..len)?;
         (sum(entry.key, bytes) == entry.sum).then_some(bytes)
     }
 
     /// The piece with this key.
-    pub(super) fn find(&self, key: Key) -> Option<&[u8]> {
+    pub(super) fn find(&self, key: CodeKey) -> Option<&[u8]> {
         self.bytes_of(self.entry_of(key)?)
     }
 
     /// Whether there is a piece with this key.
-    pub(super) fn has(&self, key: Key) -> bool {
+    pub(super) fn has(&self, key: CodeKey) -> bool {
         self.entry_of(key).is_some()
     }
 
@@ -114,17 +114,17 @@ impl File {
     }
 
     /// All pieces.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &[u8])> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (CodeKey, &[u8])> {
         self.entries().filter_map(|entry| Some((entry.key, self.bytes_of(entry)?)))
     }
 }
 
-fn sum(key: Key, bytes: &[u8]) -> u64 {
+fn sum(key: CodeKey, bytes: &[u8]) -> u64 {
     number((key.0, bytes))
 }
 
 /// Writes a file. It has all at once what it is to have, whatever happens meanwhile.
-pub(super) fn write(path: &Path, image: &Image, all: &BTreeMap<Key, Vec<u8>>) -> io::Result<()> {
+pub(super) fn write(path: &Path, image: &Image, all: &BTreeMap<CodeKey, Vec<u8>>) -> io::Result<()> {
     let mut head = Vec::with_capacity(HEAD + all.len() * ENTRY);
     let mut put = |word: u64| head.extend_from_slice(&word.to_le_bytes());
     [MAGIC, image.identity, all.len() as u64].into_iter().for_each(&mut put);
@@ -193,8 +193,10 @@ mod tests {
         Place(std::env::temp_dir().join(format!("azulejo-saved-{name}-{}", std::process::id())))
     }
 
-    fn pieces() -> BTreeMap<Key, Vec<u8>> {
-        (0..50u64).map(|n| (Key(n.wrapping_mul(0x1234_5678_9abc_def1)), vec![n as u8; n as usize])).collect()
+    fn pieces() -> BTreeMap<CodeKey, Vec<u8>> {
+        (0..50u64)
+            .map(|n| (CodeKey(n.wrapping_mul(0x1234_5678_9abc_def1)), vec![n as u8; n as usize]))
+            .collect()
     }
 
     #[test]
@@ -205,7 +207,7 @@ mod tests {
         assert_eq!(file.len(), all.len());
         all.iter().for_each(|(key, bytes)| assert_eq!(file.find(*key), Some(&bytes[..])));
         assert!(file.iter().map(|(key, bytes)| (key, bytes.to_vec())).eq(all));
-        assert!([1, u64::MAX].map(Key).iter().all(|key| file.find(*key).is_none() && !file.has(*key)));
+        assert!([1, u64::MAX].map(CodeKey).iter().all(|key| file.find(*key).is_none() && !file.has(*key)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! By what code is found.
 //!
-//! In: all that the code depends on. Out: a [`Key`], the same in each process of the program, or none if something is not in the program's
+//! In: all that the code depends on. Out: a [`CodeKey`], the same in each process of the program, or none if something is not in the program's
 //! image.
 
 use super::Image;
@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A number for all that a piece of code depends on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Key(pub(super) u64);
+pub(crate) struct CodeKey(pub(super) u64);
 
 /// Collects what a key is of.
 #[derive(Clone, Debug)]
@@ -42,8 +42,8 @@ impl<'a> KeyOf<'a> {
     }
 
     /// The key, unless something is outside of the image.
-    pub(crate) fn key(self) -> Option<Key> {
-        self.is_inside.then(|| Key(self.hasher.finish()))
+    pub(crate) fn key(self) -> Option<CodeKey> {
+        self.is_inside.then(|| CodeKey(self.hasher.finish()))
     }
 }
 

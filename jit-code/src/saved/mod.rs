@@ -3,7 +3,7 @@
 //! In: a file that an earlier process has written, and what this one makes. Out: what the file has, as it is asked for, and a file that has
 //! both. What is found is what would have been made.
 //!
-//! - A piece of code has a [`Key`]: a number for all that it depends on. Addresses in it count from the start of the program's image, which
+//! - A piece of code has a [`CodeKey`]: a number for all that it depends on. Addresses in it count from the start of the program's image, which
 //!   the system puts elsewhere each time.
 //! - A file is of one program, on one system: [`Image`] says which. One of another program is as good as none, so a program that was built
 //!   anew begins with nothing.
@@ -19,12 +19,12 @@ pub(crate) mod piece;
 pub(crate) mod stencil;
 
 pub(crate) use image::Image;
-pub(crate) use key::{Key, KeyOf};
+pub(crate) use key::{CodeKey, KeyOf};
 pub use stencil::has_stencils_of;
 
 use crate::field::Field;
 use crate::memory::fork;
-use bytes::{Reader, Writer};
+use bytes::{Packer, Unpacker};
 use file::File;
 use std::collections::BTreeMap;
 use std::io;
@@ -41,9 +41,9 @@ struct Loaded {
 static LOADED: OnceLock<Loaded> = OnceLock::new();
 
 /// What this process has made. A thread that holds the lock waits for no other.
-static MADE: Mutex<BTreeMap<Key, Vec<u8>>> = Mutex::new(BTreeMap::new());
+static MADE: Mutex<BTreeMap<CodeKey, Vec<u8>>> = Mutex::new(BTreeMap::new());
 
-fn made() -> MutexGuard<'static, BTreeMap<Key, Vec<u8>>> {
+fn made() -> MutexGuard<'static, BTreeMap<CodeKey, Vec<u8>>> {
     MADE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -107,29 +107,29 @@ pub(crate) fn image() -> Option<&'static Image> {
 }
 
 /// What an earlier process has made.
-fn find<T>(key: Key, read: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> Option<T> {
+fn find<T>(key: CodeKey, read: impl FnOnce(&mut Unpacker<'_>) -> Option<T>) -> Option<T> {
     let loaded = LOADED.get()?;
-    Reader::all(loaded.file.as_ref()?.find(key)?, &loaded.image, read)
+    Unpacker::all(loaded.file.as_ref()?.find(key)?, &loaded.image, read)
 }
 
 /// Whether an earlier process has made something that has this key.
-fn has(key: Key) -> bool {
+fn has(key: CodeKey) -> bool {
     LOADED.get().and_then(|loaded| loaded.file.as_ref()).is_some_and(|file| file.has(key))
 }
 
-fn write_field(to: &mut Writer<'_>, field: Field) {
+fn write_field(to: &mut Packer<'_>, field: Field) {
     let Field { bytes, first, width, shift } = field;
     [bytes, first, width, shift].into_iter().for_each(|byte| to.byte(byte));
 }
 
-fn read_field(from: &mut Reader<'_>) -> Option<Field> {
+fn read_field(from: &mut Unpacker<'_>) -> Option<Field> {
     Some(Field { bytes: from.byte()?, first: from.byte()?, width: from.byte()?, shift: from.byte()? })
 }
 
 /// Keeps what was made.
-fn keep(key: Key, write: impl FnOnce(&mut Writer<'_>)) {
+fn keep(key: CodeKey, write: impl FnOnce(&mut Packer<'_>)) {
     let Some(loaded) = LOADED.get() else { return };
-    let mut writer = Writer::new(&loaded.image);
+    let mut writer = Packer::new(&loaded.image);
     write(&mut writer);
     made().insert(key, writer.bytes);
 }

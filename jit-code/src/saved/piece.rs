@@ -2,29 +2,29 @@
 //!
 //! In: an opcode's code, or that there can be none. Out: the same, from an earlier process.
 
-use super::{Key, KeyOf, Reader, Writer, read_field, write_field};
+use super::{CodeKey, KeyOf, Packer, Unpacker, read_field, write_field};
 use crate::faults::Site;
 use crate::interpreter::Piece;
 use azulejo_core::ir::template::Template;
 
 /// The key of the code of an opcode; `of` is that of all that the code of opcodes depends on.
-pub(crate) fn key_of(of: &KeyOf<'_>, opcode: usize) -> Option<Key> {
+pub(crate) fn key_of(of: &KeyOf<'_>, opcode: usize) -> Option<CodeKey> {
     of.clone().value(("interpreted", opcode)).key()
 }
 
 /// The code with this key, or that there can be none, if an earlier process has found out.
-pub(crate) fn find(key: Key) -> Option<Option<Piece>> {
+pub(crate) fn find(key: CodeKey) -> Option<Option<Piece>> {
     super::find(key, read)
 }
 
 /// Keeps the code of a template, or that there can be none, if that is the same in all processes.
-pub(crate) fn keep(key: Key, template: &Template, piece: Option<&Piece>) {
+pub(crate) fn keep(key: CodeKey, template: &Template, piece: Option<&Piece>) {
     if super::image().is_some_and(|image| image.holds_all_of(template)) {
         super::keep(key, |to| write(to, piece));
     }
 }
 
-fn write(to: &mut Writer<'_>, piece: Option<&Piece>) {
+fn write(to: &mut Packer<'_>, piece: Option<&Piece>) {
     to.flag(piece.is_some());
     let Some(Piece { bytes, end, addresses, exits, faults }) = piece else { return };
     to.run(bytes);
@@ -47,7 +47,7 @@ fn write(to: &mut Writer<'_>, piece: Option<&Piece>) {
     }
 }
 
-fn read(from: &mut Reader<'_>) -> Option<Option<Piece>> {
+fn read(from: &mut Unpacker<'_>) -> Option<Option<Piece>> {
     if !from.flag()? {
         return Some(None);
     }
@@ -63,7 +63,7 @@ fn read(from: &mut Reader<'_>) -> Option<Option<Piece>> {
     }))
 }
 
-fn read_site(from: &mut Reader<'_>) -> Option<Site> {
+fn read_site(from: &mut Unpacker<'_>) -> Option<Site> {
     Some(Site { start: from.word()?, end: from.word()?, code: from.word()?, origin: from.word()? })
 }
 
@@ -85,15 +85,15 @@ mod tests {
                 exits: vec![(0, Field::WORD, 4)],
                 faults,
             };
-            let mut writer = Writer::new(&image);
+            let mut writer = Packer::new(&image);
             write(&mut writer, Some(&piece));
-            assert_eq!(Reader::all(&writer.bytes, &image, read), Some(Some(piece)));
+            assert_eq!(Unpacker::all(&writer.bytes, &image, read), Some(Some(piece)));
             for len in 0..writer.bytes.len() {
-                assert_eq!(Reader::all(&writer.bytes[..len], &image, read), None, "{len}");
+                assert_eq!(Unpacker::all(&writer.bytes[..len], &image, read), None, "{len}");
             }
         }
-        let mut writer = Writer::new(&image);
+        let mut writer = Packer::new(&image);
         write(&mut writer, None);
-        assert_eq!(Reader::all(&writer.bytes, &image, read), Some(None));
+        assert_eq!(Unpacker::all(&writer.bytes, &image, read), Some(None));
     }
 }

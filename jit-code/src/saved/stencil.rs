@@ -2,7 +2,7 @@
 //!
 //! In: what a stencil is made of; a [`Stencil`], or that none can be made. Out: the same, from an earlier process.
 
-use super::{Key, KeyOf, Reader, Writer, read_field, write_field};
+use super::{CodeKey, KeyOf, Packer, Unpacker, read_field, write_field};
 use crate::stencil::{Distance, Hole, LeadsTo, Part, Stencil};
 use azulejo_core::ir::bytecode::OpcodeInfo;
 use azulejo_core::ir::stencil::HoleSource;
@@ -11,7 +11,7 @@ use azulejo_core::target::RegSet;
 use azulejo_core::vocab::Type;
 
 /// The key of a stencil; `of` is that of all that stencils of the same compiler depend on.
-pub(crate) fn key_of(of: &KeyOf<'_>, request: &StencilRequest<'_>) -> Option<Key> {
+pub(crate) fn key_of(of: &KeyOf<'_>, request: &StencilRequest<'_>) -> Option<CodeKey> {
     let StencilRequest {
         // It belongs to the type of bytecode, as far as it is not the process's.
         vocab: _,
@@ -42,7 +42,7 @@ pub(crate) fn key_of(of: &KeyOf<'_>, request: &StencilRequest<'_>) -> Option<Key
 }
 
 /// The key of what says that stencils of an opcode are saved.
-fn key_of_opcode(of: KeyOf<'_>, opcode: &OpcodeInfo) -> Option<Key> {
+fn key_of_opcode(of: KeyOf<'_>, opcode: &OpcodeInfo) -> Option<CodeKey> {
     of.value("opcode").address(core::ptr::from_ref(opcode).addr() as u64).key()
 }
 
@@ -59,12 +59,12 @@ pub fn has_stencils_of(opcode: &OpcodeInfo) -> bool {
 }
 
 /// The stencil with this key, or that none can be made, if an earlier process has found out.
-pub(crate) fn find(key: Key) -> Option<Option<Stencil>> {
+pub(crate) fn find(key: CodeKey) -> Option<Option<Stencil>> {
     super::find(key, read)
 }
 
 /// Keeps a stencil, or that none can be made, if that is the same in all processes.
-pub(crate) fn keep(key: Key, request: &StencilRequest<'_>, stencil: Option<&Stencil>) {
+pub(crate) fn keep(key: CodeKey, request: &StencilRequest<'_>, stencil: Option<&Stencil>) {
     let Some(image) = super::image().filter(|image| image.holds_all_of(request.template)) else { return };
     super::keep(key, |to| write(to, stencil));
     if let Some(key) = key_of_opcode(KeyOf::new(image), request.opcode) {
@@ -73,7 +73,7 @@ pub(crate) fn keep(key: Key, request: &StencilRequest<'_>, stencil: Option<&Sten
 }
 
 /// Writes a stencil, or that none can be made.
-fn write(to: &mut Writer<'_>, stencil: Option<&Stencil>) {
+fn write(to: &mut Packer<'_>, stencil: Option<&Stencil>) {
     to.flag(stencil.is_some());
     let Some(Stencil { hot, cold, holes, distances, sites, facts, frame_bytes, saved }) = stencil else {
         return;
@@ -98,7 +98,7 @@ fn write(to: &mut Writer<'_>, stencil: Option<&Stencil>) {
 }
 
 /// Reads a stencil, or that none can be made.
-fn read(from: &mut Reader<'_>) -> Option<Option<Stencil>> {
+fn read(from: &mut Unpacker<'_>) -> Option<Option<Stencil>> {
     if !from.flag()? {
         return Some(None);
     }
@@ -114,7 +114,7 @@ fn read(from: &mut Reader<'_>) -> Option<Option<Stencil>> {
     }))
 }
 
-fn read_facts(from: &mut Reader<'_>) -> Option<StencilFacts> {
+fn read_facts(from: &mut Unpacker<'_>) -> Option<StencilFacts> {
     let cached = match from.flag()? {
         true => Some(CachedValue { operand: from.byte()?, ty: read_type(from)? }),
         false => None,
@@ -125,20 +125,20 @@ fn read_facts(from: &mut Reader<'_>) -> Option<StencilFacts> {
 }
 
 /// The types of cached values.
-fn read_type(from: &mut Reader<'_>) -> Option<Type> {
+fn read_type(from: &mut Unpacker<'_>) -> Option<Type> {
     let ty = from.byte()?;
     [Type::I32, Type::I64, Type::F32, Type::F64].into_iter().find(|known| *known as u8 == ty)
 }
 
-fn write_part(to: &mut Writer<'_>, part: Part) {
+fn write_part(to: &mut Packer<'_>, part: Part) {
     to.flag(part == Part::Cold);
 }
 
-fn read_part(from: &mut Reader<'_>) -> Option<Part> {
+fn read_part(from: &mut Unpacker<'_>) -> Option<Part> {
     Some(if from.flag()? { Part::Cold } else { Part::Hot })
 }
 
-fn write_hole(to: &mut Writer<'_>, hole: &Hole) {
+fn write_hole(to: &mut Packer<'_>, hole: &Hole) {
     let Hole { part, at, source, scale, add, field } = *hole;
     write_part(to, part);
     to.word(at);
@@ -148,7 +148,7 @@ fn write_hole(to: &mut Writer<'_>, hole: &Hole) {
     write_field(to, field);
 }
 
-fn read_hole(from: &mut Reader<'_>) -> Option<Hole> {
+fn read_hole(from: &mut Unpacker<'_>) -> Option<Hole> {
     Some(Hole {
         part: read_part(from)?,
         at: from.word()?,
@@ -159,7 +159,7 @@ fn read_hole(from: &mut Reader<'_>) -> Option<Hole> {
     })
 }
 
-fn write_source(to: &mut Writer<'_>, source: HoleSource) {
+fn write_source(to: &mut Packer<'_>, source: HoleSource) {
     let (number, operand, field) = match source {
         HoleSource::Operand(operand) => (0, operand, (0, 0)),
         HoleSource::Count(operand) => (1, operand, (0, 0)),
@@ -182,7 +182,7 @@ fn write_source(to: &mut Writer<'_>, source: HoleSource) {
     to.byte(field.1);
 }
 
-fn read_source(from: &mut Reader<'_>) -> Option<HoleSource> {
+fn read_source(from: &mut Unpacker<'_>) -> Option<HoleSource> {
     let (number, operand, distance, bytes) = (from.byte()?, from.byte()?, from.word()?, from.byte()?);
     Some(match number {
         0 => HoleSource::Operand(operand),
@@ -203,7 +203,7 @@ fn read_source(from: &mut Reader<'_>) -> Option<HoleSource> {
     })
 }
 
-fn write_distance(to: &mut Writer<'_>, distance: &Distance) {
+fn write_distance(to: &mut Packer<'_>, distance: &Distance) {
     let Distance { part, at, field, base, to: goal } = *distance;
     write_part(to, part);
     to.word(at);
@@ -227,7 +227,7 @@ fn write_distance(to: &mut Writer<'_>, distance: &Distance) {
     }
 }
 
-fn read_distance(from: &mut Reader<'_>) -> Option<Distance> {
+fn read_distance(from: &mut Unpacker<'_>) -> Option<Distance> {
     Some(Distance {
         part: read_part(from)?,
         at: from.word()?,
@@ -299,12 +299,12 @@ mod tests {
                 saved: RegSet(0xf0),
             };
             let image = Image::test(0x1000..0x2000);
-            let mut writer = Writer::new(&image);
+            let mut writer = Packer::new(&image);
             write(&mut writer, Some(&stencil));
-            let found = Reader::all(&writer.bytes, &image, read).expect("it can be read");
+            let found = Unpacker::all(&writer.bytes, &image, read).expect("it can be read");
             assert_eq!(format!("{found:?}"), format!("{:?}", Some(&stencil)));
             for len in 0..writer.bytes.len() {
-                assert!(Reader::all(&writer.bytes[..len], &image, read).is_none(), "{len}");
+                assert!(Unpacker::all(&writer.bytes[..len], &image, read).is_none(), "{len}");
             }
         }
     }
