@@ -52,6 +52,10 @@ mod file {
     pub(super) fn save(_: &Path) -> io::Result<usize> {
         Ok(0)
     }
+
+    pub(super) fn has_any() -> bool {
+        false
+    }
 }
 
 /// Loads what an earlier process of this program has [saved](save) in a file, and keeps what this one makes from now on, to be saved. Returns
@@ -88,4 +92,9 @@ pub unsafe fn load(path: &Path) -> io::Result<usize> {
 /// ```
 pub fn save(path: &Path) -> io::Result<usize> {
     file::save(path)
+}
+
+/// Whether an earlier process has saved anything for this one.
+pub(crate) fn has_any() -> bool {
+    file::has_any()
 }

@@ -17,6 +17,7 @@ enum Op {
     Add { dst: Out<i64>, a: In<i64>, b: In<i64> },
     AddConst { dst: Out<i64>, a: In<i64>, b: Imm<i64> },
     Half { dst: Out<i64>, a: In<i64> },
+    Mix { dst: InOut<i64> },
     Down { n: InOut<i64>, to: Label },
     Pick { a: In<u64>, labels: Labels },
     Note { dst: Out<i64>, a: In<i64> },
@@ -39,6 +40,10 @@ fn note(vm: &mut Vm, value: i64) -> i64 {
 }
 
 template! {
+    // A template of many steps.
+    macro ^mix (,x) (xor (mul ,x 3) (shr (add ,x 5) 7))
+    macro ^mix4 (,x) (let: (($a (^mix ,x)) ($b (^mix $a)) ($c (^mix $b))) (^mix $c))
+    Op::Mix      => (let: (($a (^mix4 $dst)) ($b (^mix4 $a))) (^mix4 $b))
     Op::Const    => $value
     Op::Add      => (add $a $b)
     Op::AddConst => (add $a $b)
@@ -59,20 +64,21 @@ fn r<T: From<u32>>(number: u32) -> T {
 fn code() -> Code<Op> {
     let ops = vec![
         Op::Const { dst: r(1), value: Imm(0x1234_5678_9abc) },
-        Op::AddConst { dst: r(2), a: r(1), b: Imm(-7) },
+        Op::AddConst { dst: r(2), a: r(1), b: Imm(0x7fff_ffff_1234) },
         Op::Add { dst: r(1), a: r(1), b: r(2) },
         Op::Half { dst: r(2), a: r(1) },
-        Op::AddConst { dst: r(2), a: r(2), b: Imm(0x7fff_ffff_1234) },
+        Op::AddConst { dst: r(2), a: r(2), b: Imm(-7) },
         Op::Note { dst: r(3), a: r(2) },
         Op::Add { dst: r(1), a: r(1), b: r(3) },
         Op::Pick { a: r(3), labels: azulejo::Labels { first: 0, count: 3 } },
         Op::Static { dst: r(3) },
+        Op::Mix { dst: r(3) },
         Op::Add { dst: r(1), a: r(1), b: r(3) },
         Op::Call { dst: r(3), f: Imm(0), a: r(0) },
-        Op::Down { n: r(0), to: Label(1) },
+        Op::Down { n: r(0), to: Label(2) },
         Op::Return { a: r(1) },
     ];
-    Code { labels: vec![8, 9, 10], ..ops.into() }
+    Code { labels: vec![8, 9, 11], ..ops.into() }
 }
 
 /// Runs in a process of its own: says what it has found, made and saved, and what the code does.
@@ -101,6 +107,25 @@ fn one_process() {
     println!("\nsaid: {found} {made} {saved} {results:?}");
 }
 
+/// Runs in a process of its own: says whether a function climbs that has not run for as long as it would take to make its stencils.
+#[test]
+fn one_climbing_process() {
+    let Some(path) = std::env::var_os(PATH).map(PathBuf::from) else { return };
+    // SAFETY: as above.
+    unsafe { saved::load(&path) }.expect("it can be read");
+    let climbing: Engine<Op> = Engine::<Op>::builder().up_to(Tier::Baseline).build();
+    let short = vec![
+        Op::AddConst { dst: r(1), a: r(1), b: Imm(3) },
+        Op::Down { n: r(0), to: Label(0) },
+        Op::Mix { dst: r(0) },
+        Op::Return { a: r(1) },
+    ];
+    let short = climbing.define("short", short, 2).expect("it is right");
+    assert_eq!(climbing.call::<_, i64>(short, &mut Vm::default(), (100i64,)), Ok(300));
+    let has_climbed = climbing.tier(short) == Tier::Baseline;
+    println!("\nsaid: {has_climbed}");
+}
+
 /// What a process says.
 #[derive(PartialEq, Debug)]
 struct Said {
@@ -110,19 +135,25 @@ struct Said {
     results: String,
 }
 
-fn run(path: &Path) -> Said {
+/// What a test says that runs in a process of its own.
+fn said(test: &str, path: &Path) -> String {
     let output = Command::new(std::env::current_exe().expect("it runs"))
-        .args(["--exact", "one_process", "--nocapture"])
+        .args(["--exact", test, "--nocapture"])
         .env(PATH, path)
         .output()
         .expect("it starts");
     let text = String::from_utf8_lossy(&output.stdout);
-    let said =
-        text.lines().find_map(|line| line.strip_prefix("said: ")).unwrap_or_else(|| panic!("{output:?}"));
+    let said = text.lines().find_map(|line| line.strip_prefix("said: "));
+    said.unwrap_or_else(|| panic!("{output:?}")).to_string()
+}
+
+fn run(path: &Path) -> Said {
+    let said = said("one_process", path);
     let mut words = said.splitn(4, ' ');
-    let mut number = || words.next().and_then(|word| word.parse().ok()).expect("it is a number");
+    let mut word = || words.next().expect("it says so");
+    let mut number = || word().parse().expect("it is a number");
     let (found, made, saved) = (number(), number(), number());
-    Said { found, made, saved, results: words.next().expect("it says them").into() }
+    Said { found, made, saved, results: word().into() }
 }
 
 /// A file that is removed in the end.
@@ -148,6 +179,14 @@ fn what_a_process_has_made_the_next_one_finds() {
     // An address of a static is not the same in both, so its opcode is made again; it is not saved, and nothing else is new.
     assert_eq!((second.made, second.saved), (1, 0));
     assert_eq!(run(&place.0), second);
+}
+
+#[test]
+fn what_is_saved_is_worth_its_time_at_once() {
+    let place = place("climbing");
+    assert_eq!(said("one_climbing_process", &place.0), "false");
+    run(&place.0);
+    assert_eq!(said("one_climbing_process", &place.0), "true");
 }
 
 #[test]

@@ -162,13 +162,7 @@ impl<'a, B: Bytecode> Switched<'a, B> {
 }
 
 impl<B: Bytecode> Switched<'_, B> {
-    /// Makes the resumer go on. Where nothing panics, this stands for the drop, whose code would be called and return behind a switch.
-    #[inline(always)]
-    fn back(self) {
-        self.leave();
-        std::mem::forget(self);
-    }
-
+    /// Makes the resumer go on.
     #[inline(always)]
     fn leave(&self) {
         let Switched { engine, state, resumer, lent } = *self;
@@ -442,7 +436,9 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
         // A panic leaves it at that.
         self.is_suspended = false;
         let result = coroutine.resume(Wake::With(value));
-        switched.back();
+        // Not the drop, whose code would be called and return behind a switch. It is for panics.
+        switched.leave();
+        std::mem::forget(switched);
         match result {
             CoroutineResult::Yield(value) => {
                 self.is_suspended = true;

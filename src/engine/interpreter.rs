@@ -8,7 +8,7 @@ use super::function::{Budget, EngineWords, Function, Snapshot};
 use super::native::{Interpreter, Status};
 use super::tiers::Tiers;
 use super::{Builder, Engine, stack};
-use crate::Error;
+use crate::{Error, saved};
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::interpreted::{Record, RecordParts};
 
@@ -16,9 +16,16 @@ use azulejo_core::ir::interpreted::{Record, RecordParts};
 /// takes about as long as interpreting these in Rust does. Debug builds have no patience, so that tests run all code.
 const PATIENCE: i32 = if cfg!(debug_assertions) { 0 } else { 50_000 };
 
+/// The same if an earlier process has saved such code: then it is only put into memory.
+const PATIENCE_IF_SAVED: i32 = PATIENCE / 10;
+
 /// How patient an engine is with the interpreter in Rust. Where functions stay in the interpreter, each is looked at alone.
 pub(super) fn patience(tiers: &Tiers) -> i32 {
-    if tiers.tier_up() { PATIENCE } else { 0 }
+    match tiers.tier_up() {
+        true if saved::has_any() => PATIENCE_IF_SAVED,
+        true => PATIENCE,
+        false => 0,
+    }
 }
 
 /// The engine's interpreter in machine code.

@@ -43,3 +43,5 @@ mod stream;
 pub mod strings;
 pub mod syntax;
 mod system_text;
+
+pub use azulejo::saved;

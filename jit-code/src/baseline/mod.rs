@@ -396,12 +396,9 @@ impl<M: Backend> Baseline<M> {
             return found.ok_or(IMPOSSIBLE);
         }
         let made = self.make_new_stencil(request, machinery);
-        if let Some(key) = key {
-            match &made {
-                Ok(stencil) => saved::stencil::keep(key, request, Some(stencil)),
-                Err(error) if *error == IMPOSSIBLE => saved::stencil::keep(key, request, None),
-                Err(_) => {}
-            }
+        let is_sure = made.as_ref().err().is_none_or(|error| *error == IMPOSSIBLE);
+        if let Some(key) = key.filter(|_| is_sure) {
+            saved::stencil::keep(key, self.shelf().key.bytecode(), request, made.as_ref().ok());
         }
         made
     }

@@ -86,6 +86,11 @@ impl Key {
         }
     }
 
+    /// The type of bytecode.
+    pub(super) fn bytecode(&self) -> TypeId {
+        self.bytecode
+    }
+
     /// What the keys begin with by which code is saved that depends on this. `None` if it cannot be saved: if its memory, which has this
     /// reach, is not near the program.
     pub(crate) fn saved<'a>(&self, image: &'a Image, reach: &Reach) -> Option<KeyOf<'a>> {
@@ -114,7 +119,7 @@ fn all() -> MutexGuard<'static, Vec<(Key, Arc<Stock>)>> {
 /// A compiler's hold on the stencils of one key.
 #[derive(Debug)]
 pub(super) struct Shelf {
-    key: Key,
+    pub(super) key: Key,
     /// The key's index in `ALL`; none if this compiler shares no stencils.
     place: Option<usize>,
     /// The stock; absent only while it is being changed.

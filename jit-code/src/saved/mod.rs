@@ -101,6 +101,16 @@ pub fn save(path: &Path) -> io::Result<usize> {
     Ok(all.len())
 }
 
+/// Whether an earlier process has made anything.
+///
+/// ```
+/// // Nothing was loaded.
+/// assert!(!azulejo_code::saved::has_any());
+/// ```
+pub fn has_any() -> bool {
+    LOADED.get().is_some_and(|loaded| loaded.file.is_some())
+}
+
 /// The image of the program, if code is kept.
 pub(crate) fn image() -> Option<&'static Image> {
     LOADED.get().map(|loaded| &loaded.image)

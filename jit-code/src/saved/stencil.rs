@@ -2,13 +2,14 @@
 //!
 //! In: what a stencil is made of; a [`Stencil`], or that none can be made. Out: the same, from an earlier process.
 
-use super::{CodeKey, KeyOf, Packer, Unpacker, read_field, write_field};
+use super::{CodeKey, Image, KeyOf, Packer, Unpacker, read_field, write_field};
 use crate::stencil::{Distance, Hole, LeadsTo, Part, Stencil};
-use azulejo_core::ir::bytecode::OpcodeInfo;
+use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::ir::stencil::HoleSource;
 use azulejo_core::pass::build::{CachedValue, KnownCases, StencilFacts, StencilRequest};
 use azulejo_core::target::RegSet;
 use azulejo_core::vocab::Type;
+use core::any::TypeId;
 
 /// The key of a stencil; `of` is that of all that stencils of the same compiler depend on.
 pub(crate) fn key_of(of: &KeyOf<'_>, request: &StencilRequest<'_>) -> Option<CodeKey> {
@@ -41,21 +42,15 @@ pub(crate) fn key_of(of: &KeyOf<'_>, request: &StencilRequest<'_>) -> Option<Cod
     of.value((cases, is_lean, pinned, constants)).key()
 }
 
-/// The key of what says that stencils of an opcode are saved.
-fn key_of_opcode(of: KeyOf<'_>, opcode: &OpcodeInfo) -> Option<CodeKey> {
-    of.value("opcode").address(core::ptr::from_ref(opcode).addr() as u64).key()
+/// The key of what says that stencils of an opcode are saved. (A constant may have several addresses in a program, so a name says which opcode.)
+fn key_of_opcode(image: &Image, bytecode: TypeId, name: &str) -> Option<CodeKey> {
+    KeyOf::new(image).value(("opcode", bytecode, name)).key()
 }
 
 /// Whether stencils of an opcode were saved by an earlier process.
-///
-/// ```
-/// use azulejo_core::ir::bytecode::OpcodeInfo;
-/// // No file was loaded.
-/// static OPCODE: OpcodeInfo = OpcodeInfo { name: "Return", operands: &[] };
-/// assert!(!azulejo_code::saved::has_stencils_of(&OPCODE));
-/// ```
-pub fn has_stencils_of(opcode: &OpcodeInfo) -> bool {
-    super::image().is_some_and(|image| key_of_opcode(KeyOf::new(image), opcode).is_some_and(super::has))
+pub fn has_stencils_of<B: Bytecode>(opcode: usize) -> bool {
+    let key = |image| key_of_opcode(image, TypeId::of::<B>(), B::OPCODES[opcode].name);
+    super::image().and_then(key).is_some_and(super::has)
 }
 
 /// The stencil with this key, or that none can be made, if an earlier process has found out.
@@ -63,11 +58,11 @@ pub(crate) fn find(key: CodeKey) -> Option<Option<Stencil>> {
     super::find(key, read)
 }
 
-/// Keeps a stencil, or that none can be made, if that is the same in all processes.
-pub(crate) fn keep(key: CodeKey, request: &StencilRequest<'_>, stencil: Option<&Stencil>) {
+/// Keeps a stencil of a type of bytecode, or that none can be made, if that is the same in all processes.
+pub(crate) fn keep(key: CodeKey, bytecode: TypeId, request: &StencilRequest<'_>, stencil: Option<&Stencil>) {
     let Some(image) = super::image().filter(|image| image.holds_all_of(request.template)) else { return };
     super::keep(key, |to| write(to, stencil));
-    if let Some(key) = key_of_opcode(KeyOf::new(image), request.opcode) {
+    if let Some(key) = key_of_opcode(image, bytecode, request.opcode.name) {
         super::keep(key, |_| {});
     }
 }
@@ -250,7 +245,6 @@ fn read_distance(from: &mut Unpacker<'_>) -> Option<Distance> {
 mod tests {
     use super::*;
     use crate::field::Field;
-    use crate::saved::Image;
 
     #[test]
     fn a_stencil_is_read_as_it_was_written() {

@@ -205,7 +205,7 @@ impl Backend {
         let is_new = |opcode: &usize| !std::mem::replace(&mut seen[*opcode], true);
         let knows = |opcode: usize| {
             self.compiler.as_ref().is_some_and(|compiler| compiler.has_stencils_of(opcode))
-                || has_stencils_of(&B::OPCODES[opcode])
+                || has_stencils_of::<B>(opcode)
         };
         let opcodes = ops.iter().map(|op| op.opcode()).filter(is_new).filter(|opcode| !knows(*opcode));
         opcodes.map(|opcode| templates[opcode].steps.len()).sum()

@@ -20,7 +20,9 @@ usage: azulejo-lua [options] [script [args]]
                    NAME=FILE writes FILE
   --interruptible  an interrupt (SIGINT) stops the script and says where it was; so at a terminal
   --               no more options
-  -                run the standard input";
+  -                run the standard input
+The machine code of opcodes is saved for the next run in the user's folder of caches, or in that which the environment
+variable AZULEJO_LUA_CACHE names; nothing is saved if it is empty.";
 
 /// What is done before the script.
 #[derive(Clone, Debug)]
