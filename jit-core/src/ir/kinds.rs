@@ -11,6 +11,8 @@
 //! - A word of a kind is the box of what is in it.
 //! - No boxed value is of two kinds.
 
+use super::graph::Graph;
+use super::index::Node;
 use super::template::Ref;
 use crate::vocab::{Op, Sig, Type, Vocabulary};
 
@@ -42,6 +44,60 @@ impl ValueKind {
             Op::BOX => self.make_box,
             _ => panic!("{op:?} is no operator on kinds"),
         }
+    }
+}
+
+impl ValueKind {
+    /// The word that is the only one of this kind, if its formula compares with one.
+    fn only_word(&self) -> Option<u64> {
+        match self.is.terms {
+            [word, is] if (word.op, is.op, is.sig.from) == (Op::CONST, Op::EQ, Type::I64) => {
+                Some(word.imm as u64)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a flag tells of the kind of a value: a check of its kind, or a comparison with the only word of a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KindCheck {
+    /// The value.
+    pub value: Node,
+    /// The kind.
+    pub kind: u64,
+    /// Whether the value is of the kind if the flag holds; otherwise it is of the kind if the flag does not hold.
+    is_of: bool,
+}
+
+impl KindCheck {
+    /// What a flag tells.
+    pub fn of(graph: &Graph, flag: Node) -> Option<KindCheck> {
+        let data = graph.node(flag);
+        match data.op {
+            Op::IS => Some(KindCheck { value: graph.inputs(flag)[0], kind: data.imm, is_of: true }),
+            Op::EQ | Op::NE if data.sig.from == Type::I64 => {
+                let [one, other] = graph.inputs(flag)[..] else { return None };
+                let (value, word) = match (graph.as_const(one), graph.as_const(other)) {
+                    (None, Some(word)) => (one, word),
+                    (Some(word), None) => (other, word),
+                    _ => return None,
+                };
+                let kind = graph.kinds.iter().position(|kind| kind.only_word() == Some(word))?;
+                Some(KindCheck { value, kind: kind as u64, is_of: data.op == Op::EQ })
+            }
+            _ => None,
+        }
+    }
+
+    /// The kinds of which the value may be where the flag holds, or where it does not.
+    pub fn outcome(self, holds: bool) -> KindMask {
+        if holds == self.is_of { KindMask::only(self.kind) } else { KindMask::but(self.kind) }
+    }
+
+    /// Whether the flag holds, if these are the kinds of which the value may be, and they decide that.
+    pub fn decided_by(self, mask: KindMask) -> Option<bool> {
+        mask.says(self.kind).map(|is_of| is_of == self.is_of)
     }
 }
 

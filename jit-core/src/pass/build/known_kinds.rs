@@ -9,7 +9,7 @@
 
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
-use crate::ir::kinds::KindMask;
+use crate::ir::kinds::{KindCheck, KindMask};
 use crate::vocab::Op;
 
 /// How many facts are looked at, the latest first.
@@ -66,17 +66,14 @@ impl KnownKinds {
 
     /// Whether a flag holds in a block, if it is a check that is decided.
     pub(super) fn decides(&self, graph: &Graph, block: Block, flag: Node) -> Option<bool> {
-        let data = graph.node(flag);
-        if data.op != Op::IS {
-            return None;
-        }
-        let value = graph.inputs(flag)[0];
-        let mask = match graph.node(value).op {
-            Op::BOX => KindMask::only(graph.node(value).imm),
-            Op::CONST => KindMask::of_constant(graph.kinds, graph.vocab, graph.node(value).imm),
-            _ => self.about(value, block),
+        let check = KindCheck::of(graph, flag)?;
+        let data = graph.node(check.value);
+        let mask = match data.op {
+            Op::BOX => KindMask::only(data.imm),
+            Op::CONST => KindMask::of_constant(graph.kinds, graph.vocab, data.imm),
+            _ => self.about(check.value, block),
         };
-        mask.says(data.imm)
+        check.decided_by(mask)
     }
 
     fn latest_in(&self, block: Block) -> u32 {
@@ -89,14 +86,10 @@ impl KnownKinds {
         if !end.is_some() || graph.node(end).op != Op::BR {
             return before;
         }
-        let flag = graph.inputs(end)[0];
-        let (op, kind) = (graph.node(flag).op, graph.node(flag).imm);
-        if op != Op::IS {
-            return before;
-        }
-        let mask = if holds { KindMask::only(kind) } else { KindMask::but(kind) };
+        let Some(check) = KindCheck::of(graph, graph.inputs(end)[0]) else { return before };
+        let mask = check.outcome(holds);
         let height = self.facts.get(before as usize).map_or(0, |fact| fact.height + 1);
-        self.facts.push(KnownKind { value: graph.inputs(flag)[0], mask, before, height });
+        self.facts.push(KnownKind { value: check.value, mask, before, height });
         self.facts.len() as u32 - 1
     }
 

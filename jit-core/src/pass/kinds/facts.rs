@@ -5,7 +5,7 @@
 
 use super::edges::TakenEdges;
 use super::guards::Guards;
-use super::{check_of, outcome};
+use super::told_by;
 use crate::ir::graph::Graph;
 use crate::ir::grouped::Grouped;
 use crate::ir::index::Node;
@@ -79,8 +79,8 @@ fn each_fact(
                 continue;
             }
             let fact = KindFact { block: rank as u32, edge: edges.number(from, pred.succ), ..NO_FACT };
-            if let Some((kind, value)) = check_of(graph, pred.block) {
-                tell(value, KindFact { mask: outcome(kind, pred.succ == 0), ..fact });
+            if let Some(check) = told_by(graph, pred.block) {
+                tell(check.value, KindFact { mask: check.outcome(pred.succ == 0), ..fact });
             }
             if pred.succ == 0 {
                 for (number, check) in guards.numbered_checks_at(pred.block) {

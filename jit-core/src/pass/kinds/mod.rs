@@ -6,7 +6,8 @@
 //!
 //! The masks are found as in sparse conditional constant propagation (Wegman and Zadeck): optimistically, over the edges that
 //! may be taken, so that a value which travels around a loop is a number if it starts as one and each iteration keeps it one. A
-//! check that succeeded holds in all blocks that it dominates ([`facts`]).
+//! check that succeeded holds in all blocks that it dominates ([`facts`]). A comparison with the only word of a kind (`nil`, say) tells as much as a check
+//! of that kind, and is decided as one: a number is not nil.
 //!
 //! A loop that starts with values of unknown kinds would check them again in each iteration. Where `build` has left a place to
 //! exit in front of a loop, the checks are made there instead ([`guards`]), and whether its counters start with whole numbers
@@ -37,7 +38,7 @@ use crate::ir::bits::BitSet;
 use crate::ir::graph::Graph;
 use crate::ir::grouped::Grouped;
 use crate::ir::index::{Block, Node};
-use crate::ir::kinds::KindMask;
+use crate::ir::kinds::{KindCheck, KindMask};
 use crate::vocab::{Op, Sig, Type};
 use edges::{NewEdge, TakenEdges};
 use facts::KindFacts;
@@ -172,8 +173,8 @@ impl Scratch {
 
     /// Calls a function with each value of which the end of a block tells something.
     fn each_told(&mut self, graph: &Graph, block: Block, mut tell: impl FnMut(&mut Self, Node)) {
-        if let Some((_, value)) = check_of(graph, block) {
-            tell(self, value);
+        if let Some(check) = told_by(graph, block) {
+            tell(self, check.value);
         }
         let guarded: Vec<Node> = self.guards.checks_at(block).map(|check| check.value).collect();
         guarded.into_iter().for_each(|value| tell(self, value));
@@ -188,8 +189,8 @@ impl Scratch {
     /// The kinds that a value may be of on an edge.
     fn mask_on(&self, graph: &Graph, value: Node, from: u32, succ: u32) -> KindMask {
         let mask = self.mask_in(value, from);
-        match check_of(graph, self.flow.order[from as usize]) {
-            Some((kind, checked)) if checked == value => mask.and(outcome(kind, succ == 0)),
+        match told_by(graph, self.flow.order[from as usize]) {
+            Some(check) if check.value == value => mask.and(check.outcome(succ == 0)),
             _ => mask,
         }
     }
@@ -197,8 +198,8 @@ impl Scratch {
     /// The way that a branch goes, if that is known.
     fn decision(&self, graph: &Graph, rank: u32) -> Option<bool> {
         let block = self.flow.order[rank as usize];
-        if let Some((kind, value)) = check_of(graph, block) {
-            return self.mask_in(value, rank).says(kind);
+        if let Some(check) = told_by(graph, block) {
+            return check.decided_by(self.mask_in(check.value, rank));
         }
         let end = graph.block(block).end;
         if graph.node(end).op != Op::BR {
@@ -211,7 +212,7 @@ impl Scratch {
     fn fold(&mut self, graph: &mut Graph) {
         for rank in 0..self.flow.order.len() as u32 {
             let block = self.flow.order[rank as usize];
-            if !self.edges.is_reached(rank) || check_of(graph, block).is_none() {
+            if !self.edges.is_reached(rank) || told_by(graph, block).is_none() {
                 continue;
             }
             if let Some(holds) = self.decision(graph, rank)
@@ -235,8 +236,8 @@ fn boxed_params(graph: &Graph, block: Block) -> impl Iterator<Item = &Node> {
 fn each_use(graph: &Graph, flow: &FlowGraph, guards: &Guards, mut tell: impl FnMut(Node, u32)) {
     for (rank, &block) in flow.order.iter().enumerate() {
         let rank = rank as u32;
-        if let Some((_, value)) = check_of(graph, block) {
-            tell(value, rank);
+        if let Some(check) = told_by(graph, block) {
+            tell(check.value, rank);
         }
         guards.checks_at(block).for_each(|check| tell(check.value, rank));
         for &param in boxed_params(graph, block) {
@@ -250,23 +251,25 @@ fn each_use(graph: &Graph, flow: &FlowGraph, guards: &Guards, mut tell: impl FnM
     }
 }
 
+/// The flag of the branch at a block's end.
+fn flag_of(graph: &Graph, block: Block) -> Option<Node> {
+    let end = graph.block(block).end;
+    (graph.node(end).op == Op::BR).then(|| graph.inputs(end)[0])
+}
+
 /// The kind and the value that the branch at a block's end checks.
 fn check_of(graph: &Graph, block: Block) -> Option<(u64, Node)> {
-    let end = graph.block(block).end;
-    if graph.node(end).op != Op::BR {
-        return None;
-    }
-    let flag = graph.inputs(end)[0];
+    let flag = flag_of(graph, block)?;
     let data = graph.node(flag);
     (data.op == Op::IS).then(|| (data.imm, graph.inputs(flag)[0]))
+}
+
+/// What the branch at a block's end tells of the kind of a value, whether it checks that or compares the value with the only one of a kind.
+fn told_by(graph: &Graph, block: Block) -> Option<KindCheck> {
+    KindCheck::of(graph, flag_of(graph, block)?)
 }
 
 /// Adds a flag that holds if a value is of a kind.
 fn add_check(graph: &mut Graph, value: Node, kind: u64, origin: u32) -> Node {
     graph.add(Op::IS, Sig { from: Type::Void, ty: Type::Flag }, &[value], kind, origin)
-}
-
-/// What is known of a value after a check.
-fn outcome(kind: u64, holds: bool) -> KindMask {
-    if holds { KindMask::only(kind) } else { KindMask::but(kind) }
 }
