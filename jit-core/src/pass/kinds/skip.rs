@@ -55,7 +55,7 @@ fn way_past(graph: &Graph, block: Block) -> Option<(Pred, Pred)> {
 }
 
 /// Makes an edge lead where another one does, with the same values.
-fn redirect(graph: &mut Graph, edge: Pred, like: Pred) {
+pub(super) fn redirect(graph: &mut Graph, edge: Pred, like: Pred) {
     let target = |graph: &Graph, edge: Pred| graph.block(edge.block).succs[edge.succ as usize];
     let (old, new) = (target(graph, edge), target(graph, like));
     graph.blocks[old.at()].preds.retain(|pred| *pred != edge);
