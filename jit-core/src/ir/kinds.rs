@@ -59,6 +59,16 @@ impl ValueKind {
     }
 }
 
+/// The value that a comparison compares with a constant, on whichever side that is, and the constant.
+pub fn compared_with_constant(graph: &Graph, flag: Node) -> Option<(Node, u64)> {
+    let [one, other] = graph.inputs(flag)[..] else { return None };
+    match (graph.as_const(one), graph.as_const(other)) {
+        (None, Some(bits)) => Some((one, bits)),
+        (Some(bits), None) => Some((other, bits)),
+        _ => None,
+    }
+}
+
 /// What a flag tells of the kind of a value: a check of its kind, or a comparison with the only word of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KindCheck {
@@ -77,12 +87,7 @@ impl KindCheck {
         match data.op {
             Op::IS => Some(KindCheck { value: graph.inputs(flag)[0], kind: data.imm, is_of: true }),
             Op::EQ | Op::NE if data.sig.from == Type::I64 => {
-                let [one, other] = graph.inputs(flag)[..] else { return None };
-                let (value, word) = match (graph.as_const(one), graph.as_const(other)) {
-                    (None, Some(word)) => (one, word),
-                    (Some(word), None) => (other, word),
-                    _ => return None,
-                };
+                let (value, word) = compared_with_constant(graph, flag)?;
                 let kind = graph.kinds.iter().position(|kind| kind.only_word() == Some(word))?;
                 Some(KindCheck { value, kind: kind as u64, is_of: data.op == Op::EQ })
             }

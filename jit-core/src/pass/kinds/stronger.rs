@@ -13,10 +13,10 @@
 
 use super::guards::{MAX_JUMPS, leads_to_cold};
 use super::skip::redirect;
-use super::{Scratch, add_check, check_of};
+use super::{Scratch, add_check, check_of, flag_of};
 use crate::ir::graph::{Graph, Pred};
 use crate::ir::index::{Block, Node};
-use crate::ir::kinds::KindMask;
+use crate::ir::kinds::{KindMask, compared_with_constant};
 use crate::ir::status::Left;
 use crate::vocab::{Op, Type};
 
@@ -108,25 +108,16 @@ fn onward(graph: &Graph, block: Block) -> Option<Block> {
 
 /// The check that ends a block, if it could be any other.
 fn weak_check(graph: &Graph, block: Block) -> Option<WeakCheck> {
-    let end = graph.block(block).end;
-    if graph.node(end).op != Op::BR {
-        return None;
-    }
+    let flag = flag_of(graph, block)?;
     let leaves_by = way_back(graph, block);
     if leaves_by.is_none() && !is_missed(graph, graph.block(block).succs[1]) {
         return None;
     }
-    let flag = graph.inputs(end)[0];
     let data = graph.node(flag);
     if data.op != Op::NE || data.sig.from != Type::I64 {
         return None;
     }
-    let [one, other] = graph.inputs(flag)[..] else { return None };
-    let (value, bits) = match (graph.as_const(one), graph.as_const(other)) {
-        (None, Some(bits)) => (one, bits),
-        (Some(bits), None) => (other, bits),
-        _ => return None,
-    };
+    let (value, bits) = compared_with_constant(graph, flag)?;
     let other = KindMask::of_constant(graph.kinds, graph.vocab, bits);
     // A value of the same kind may be another one.
     let mask = other.single().map(KindMask::but)?;
