@@ -301,14 +301,13 @@ impl<B: Bytecode> Engine<B> {
         self.fiber_stacks.in_use()
     }
 
-    /// Tells compiled code where the stack ends, if calls are active on the current one.
+    /// Tells compiled code where the stack ends. It means nothing if no calls are active on the current one: the first that is made there
+    /// tells it anew.
     #[inline(always)]
     pub(super) fn tell_lowest(&self) {
-        if self.stack.is_in_use() {
-            // SAFETY: the reference ends before anybody else borrows the links.
-            let links = unsafe { self.links.try_borrow_unguarded() }.expect("nobody changes them meanwhile");
-            links.begin(ptr::from_ref(self).cast(), self.stack.lowest());
-        }
+        // SAFETY: the reference ends before anybody else borrows the links.
+        let links = unsafe { self.links.try_borrow_unguarded() }.expect("nobody changes them meanwhile");
+        links.set_lowest(self.stack.lowest());
     }
 
     /// Runs a function. If the calls that are active were made on another machine stack than the one that runs, it gets frames of
@@ -460,6 +459,7 @@ impl<'e, B: Bytecode> Fiber<'e, B> {
                 self.engine.make_known(self.function)?;
                 self.state.context.set(context);
                 self.engine.keep_functions();
+                self.state.shown.start();
                 // SAFETY: the state is kept until the fiber has ended, and is removed then.
                 unsafe { self.engine.stack.add(&self.state.frames) };
                 Ok(())

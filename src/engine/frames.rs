@@ -49,7 +49,7 @@ impl ShownList {
 
 /// The frames that a fiber shows, and with them the end of its list.
 pub(super) struct ShownOnFiber {
-    /// The newest while the fiber is suspended; zero before it starts.
+    /// The newest while the fiber is suspended: the end of its list if it has none.
     newest: Cell<u64>,
     /// What follows the fiber's frames: it has no layout, and leads to the frames of who resumed the fiber. Zero while the fiber is
     /// suspended.
@@ -70,6 +70,11 @@ impl fmt::Debug for ShownOnFiber {
 }
 
 impl ShownOnFiber {
+    /// The fiber starts, without a frame. This stays where it is until the fiber ends.
+    pub(super) fn start(&self) {
+        self.newest.set(self.end.get().expose_provenance() as u64);
+    }
+
     /// The frames, while the fiber is suspended.
     pub(super) fn frames(&self) -> Frames<'_> {
         Frames { newest: self.newest.get(), call: PhantomData, thread: PhantomData }
@@ -176,23 +181,19 @@ impl<B: Bytecode> Engine<B> {
     /// Shows a fiber's frames, which is about to run, in front of those of its resumer.
     #[inline(always)]
     pub(super) fn show_fiber(&self, fiber: &ShownOnFiber) {
-        let Some(list) = &self.shown else { return };
-        let end = fiber.end.get();
+        let Some(newest) = self.shown.as_ref().map(|list| &*list.newest) else { return };
         // SAFETY: nobody has a reference to the end; it stays where it is as long as the fiber does.
-        unsafe { (*end).before = list.newest.load(Relaxed) };
-        let newest = fiber.newest.get();
-        let newest = if newest == 0 { end.expose_provenance() as u64 } else { newest };
-        list.newest.store(newest, Relaxed);
+        unsafe { (*fiber.end.get()).before = newest.load(Relaxed) };
+        newest.store(fiber.newest.get(), Relaxed);
     }
 
     /// Ends what [`show_fiber`](Self::show_fiber) began: the fiber is suspended, or has ended.
     #[inline(always)]
     pub(super) fn hide_fiber(&self, fiber: &ShownOnFiber) {
-        let Some(list) = &self.shown else { return };
-        fiber.newest.set(list.newest.load(Relaxed));
+        let Some(newest) = self.shown.as_ref().map(|list| &*list.newest) else { return };
+        fiber.newest.set(newest.load(Relaxed));
         // SAFETY: as above.
-        let before = unsafe { std::mem::take(&mut (*fiber.end.get()).before) };
-        list.newest.store(before, Relaxed);
+        newest.store(unsafe { std::mem::take(&mut (*fiber.end.get()).before) }, Relaxed);
     }
 }
 

@@ -35,10 +35,10 @@ fn a_value_that_panics_is_dropped_once_and_the_others_later() -> LuaResult<()> {
             assert!(at != 4, "this one panics");
         })));
     }
-    let collected = catch_unwind(AssertUnwindSafe(|| lua.collect_garbage()));
+    let collected = catch_unwind(AssertUnwindSafe(|| lua.gc_collect()));
     assert!(collected.is_err());
     churn(&lua)?;
-    lua.collect_garbage()?;
+    lua.gc_collect()?;
     assert_eq!(dropped.get(), 10);
     churn(&lua)
 }
@@ -52,7 +52,7 @@ fn a_value_may_use_the_program_when_it_is_dropped() -> LuaResult<()> {
         drop(lua.create_userdata(OnDrop(move || {
             let code = "local t = {} for i = 1, 1000 do t[i] = { i } end return #t";
             let n = program.load(code).eval::<i64>().expect("it runs");
-            program.collect_garbage().expect("it collects");
+            program.gc_collect().expect("it collects");
             seen.borrow_mut().push((at, n));
             if at < 3 {
                 // Another one, which does nothing.
@@ -62,7 +62,7 @@ fn a_value_may_use_the_program_when_it_is_dropped() -> LuaResult<()> {
     }
     // Some go while the program makes objects, the others at once.
     churn(&lua)?;
-    lua.collect_garbage()?;
+    lua.gc_collect()?;
     let mut seen = seen.take();
     seen.sort_unstable();
     assert_eq!(seen, (0..20).map(|at| (at, 1000)).collect::<Vec<_>>());
@@ -87,7 +87,7 @@ fn values_are_dropped_where_code_has_its_results_at_hand() -> LuaResult<()> {
         for i = 1, 20000 do local a, b = two(i) sum = sum + a - b[1] + select('#', two(i)) end
         return sum";
     assert_eq!(lua.load(code).eval::<i64>()?, 40000);
-    lua.collect_garbage()?;
+    lua.gc_collect()?;
     assert_eq!(dropped.get(), 40000);
     Ok(())
 }

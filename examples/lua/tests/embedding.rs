@@ -163,7 +163,7 @@ fn functions_have_environments() -> LuaResult<()> {
         .load("return function() return deep.value end")
         .set_environment(&lua.create_table_from([("deep", lua.create_table_from([("value", 7)])?)])?);
     let kept: LuaFunction = kept.eval()?;
-    lua.collect_garbage()?;
+    lua.gc_collect()?;
     assert_eq!(kept.call::<_, i64>(())?, 7);
     Ok(())
 }
@@ -341,7 +341,7 @@ fn what_a_key_keeps_goes_with_the_key_and_the_program() -> LuaResult<()> {
     let lua = Lua::new();
     lua.load("alive = setmetatable({}, { __mode = 'k' })").exec()?;
     let alive = |lua: &Lua| -> LuaResult<i64> {
-        lua.collect_garbage()?;
+        lua.gc_collect()?;
         lua.load("local n = 0; for _ in pairs(alive) do n = n + 1 end; return n").eval()
     };
     let new = "local t = {}; alive[t] = true; return t";

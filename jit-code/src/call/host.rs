@@ -145,7 +145,13 @@ impl Host {
     #[inline]
     pub fn begin(&self, owner: *const (), lowest: usize) {
         self.owner.set(owner);
-        let lowest = lowest.saturating_add(super::SLACK);
+        self.set_lowest(lowest);
+    }
+
+    /// Sets the lowest address that the machine's stack may reach.
+    #[inline]
+    pub fn set_lowest(&self, lowest: usize) {
+        let lowest = lowest + super::SLACK;
         if !self.may_stop.get() {
             return self.lowest.store(lowest, Relaxed);
         }

@@ -311,6 +311,8 @@ impl Links {
 
     pub(crate) fn begin(&self, _: *const (), _: usize) {}
 
+    pub(crate) fn set_lowest(&self, _: usize) {}
+
     pub(crate) fn close(&self, _: u32) {}
 
     pub(crate) fn close_fallback(&self, _: u32) {}

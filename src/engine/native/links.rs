@@ -132,6 +132,12 @@ impl Links {
         self.host.begin(owner, lowest);
     }
 
+    /// Sets the lowest address that the machine's stack may reach, in a call that has begun.
+    #[inline(always)]
+    pub(crate) fn set_lowest(&self, lowest: usize) {
+        self.host.set_lowest(lowest);
+    }
+
     pub(crate) fn cell(&self, number: u32) -> &CallCell {
         &self.cells[number as usize]
     }

@@ -4,7 +4,6 @@
 //! program is that function's to use. The place of a handle has its value until the handle is dropped.
 
 use super::LuaResult;
-use crate::object::heap::CollectorStatistics;
 use crate::object::value::Value;
 use crate::run::error::Thrown;
 use crate::run::settings::Settings;
@@ -140,56 +139,6 @@ impl Lua {
     /// Whether a handle is of this program.
     pub(super) fn owns(&self, handle: &Handle) -> bool {
         Rc::ptr_eq(&self.0, &handle.lua.0)
-    }
-
-    /// How many bytes the heap has.
-    pub fn used_memory(&self) -> usize {
-        self.with(|vm, _| vm.heap.bytes())
-    }
-
-    /// Sets how many bytes the heap may have that are alive, from now on; zero stands for any number. Returns what it was.
-    ///
-    /// A program that needs more gets an error, which it may catch: `not enough memory`. It gets it when the collector has found that
-    /// so much is alive, so the heap may have had up to about twice as many bytes for a moment. What Rust code makes, and code and
-    /// source of functions, do not count.
-    ///
-    /// ```
-    /// use azulejo_lua::api::Lua;
-    ///
-    /// let lua = Lua::new();
-    /// lua.set_memory_limit(4 << 20);
-    /// let wrong = lua.load("local t = {}; while true do t[#t + 1] = {} end").exec().unwrap_err();
-    /// assert_eq!(wrong.to_string(), "not enough memory");
-    /// lua.load("t = {}; for i = 1, 100 do t[i] = {} end").exec()?;
-    /// # Ok::<(), azulejo_lua::api::LuaError>(())
-    /// ```
-    pub fn set_memory_limit(&self, bytes: usize) -> usize {
-        let limit = if bytes == 0 { usize::MAX } else { bytes };
-        let before = self.with(|vm, _| vm.heap.set_limit(limit));
-        if before == usize::MAX { 0 } else { before }
-    }
-
-    /// What the collector has done so far.
-    ///
-    /// ```
-    /// use azulejo_lua::api::Lua;
-    ///
-    /// let lua = Lua::new();
-    /// lua.collect_garbage()?;
-    /// assert_eq!(lua.collector_statistics().collections, 1);
-    /// assert_eq!(lua.collector_statistics().bytes, lua.used_memory());
-    /// # Ok::<(), azulejo_lua::api::LuaError>(())
-    /// ```
-    pub fn collector_statistics(&self) -> CollectorStatistics {
-        self.with(|vm, _| vm.heap.statistics())
-    }
-
-    /// Frees all that nothing refers to.
-    pub fn collect_garbage(&self) -> LuaResult<()> {
-        self.attempt(|vm, frames| {
-            vm.collect(frames, true);
-            vm.finalize(frames)
-        })
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod builder;
 mod chunk;
+mod collector;
 mod compile;
 mod convert;
 #[cfg(feature = "serde")]
@@ -13,6 +14,7 @@ mod deserialize;
 mod error;
 mod function;
 mod handle;
+mod hook;
 mod library;
 mod limits;
 mod registry;
@@ -32,6 +34,7 @@ pub use convert::{FromLua, FromLuaMulti, IntoLua, IntoLuaMulti, Variadic};
 pub use error::{LuaError, LuaMessage};
 pub use function::LuaFunction;
 pub use handle::Lua;
+pub use hook::{HookEvent, HookTriggers};
 pub use library::Library;
 pub use limits::Interrupter;
 pub use registry::RegistryKey;

@@ -61,12 +61,12 @@ fn resume(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 }
 
 fn running(vm: &mut Vm, _: &Frames<'_>, _: &[Value]) -> Result<Value> {
-    Ok(vm.threads.last().map_or(Value::NIL, |thread| Value::object(THREAD, *thread)))
+    Ok(vm.coroutine.map_or(Value::NIL, |thread| Value::object(THREAD, thread)))
 }
 
 fn status(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
-    let name = thread(vm, frames, args)?.status().name();
-    Ok(vm.text(name))
+    let thread = thread(vm, frames, args)?;
+    Ok(vm.text(vm.status_of(thread)))
 }
 
 fn wrap(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {

@@ -158,7 +158,7 @@ fn setlocal(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 
 /// The coroutine whose hook arguments mean: `None` for the program.
 fn watched(vm: &Vm, thread: Option<Gc<Thread>>) -> Option<Gc<Thread>> {
-    thread.or(vm.threads.last().copied())
+    thread.or(vm.coroutine)
 }
 
 fn sethook(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
@@ -175,11 +175,7 @@ fn sethook(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
             Some((function, Events { calls: has(b'c'), returns: has(b'r'), lines: has(b'l'), count }))
         }
     };
-    // One that wants to see nothing is there for `gethook` all the same.
-    if hook.is_some_and(|(_, events)| events.is_any()) {
-        vm.watch_all();
-    }
-    vm.hooks.set(thread, hook);
+    vm.set_hook(thread, hook);
     Ok(vm.give(&[]))
 }
 

@@ -197,6 +197,11 @@ impl Heap {
         self.collector.debt = isize::MIN / 2;
     }
 
+    /// Whether nobody has started it since.
+    pub fn is_stopped(&self) -> bool {
+        self.collector.debt < isize::MIN / 4
+    }
+
     /// Lets the collector work again: a step is due.
     pub fn restart(&mut self) {
         self.collector.debt = self.collector.debt.max(0);

@@ -117,6 +117,25 @@ unsafe fn behind<T>(object: &T, header: &Header) -> &'static [Cell<Value>] {
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(object).add(1).cast(), header.len.get() as usize) }
 }
 
+/// Up to so many values are moved in a loop.
+const FEW: usize = 8;
+
+/// Moves values up by some places: so many are at this address. Mostly they are few, as in [`copy_values`].
+///
+/// # Safety
+///
+/// There must be room for them.
+#[inline(always)]
+pub(crate) unsafe fn move_values(at: *mut Value, count: usize, by: usize) {
+    // SAFETY: the caller guarantees it.
+    unsafe {
+        if count > FEW {
+            return at.copy_to(at.add(by), count);
+        }
+        (0..count).rev().for_each(|value| at.add(value + by).write_volatile(at.add(value).read()));
+    }
+}
+
 /// Copies values to memory that is not theirs. Mostly they are few: then a loop is quicker than a call of C's `memcpy`.
 ///
 /// # Safety
@@ -124,7 +143,6 @@ unsafe fn behind<T>(object: &T, header: &Header) -> &'static [Cell<Value>] {
 /// There must be room for so many.
 #[inline(always)]
 pub(crate) unsafe fn copy_values(from: &[Value], to: *mut Value) {
-    const FEW: usize = 8;
     // SAFETY: the caller guarantees it.
     unsafe {
         match *from {

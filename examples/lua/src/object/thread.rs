@@ -18,12 +18,14 @@ pub struct Thread {
     pub(crate) globals: Cell<Option<Gc<Table>>>,
     /// The function of Rust that has resumed it, while it runs.
     pub(crate) resumer: Cell<*const ()>,
-    /// Its stack, while it is suspended.
+    /// The coroutine that has resumed it, while it runs; `None` if the program has.
+    pub(crate) around: Cell<Option<Gc<Thread>>>,
+    /// Its stack, since it has begun. While it runs only whoever has resumed it uses that.
     pub(crate) stack: Cell<Option<Box<dyn Stack>>>,
     /// What a traceback says about its levels when it has failed.
     pub(crate) remains: RefCell<Vec<Vec<u8>>>,
-    /// What handles the errors of its protected calls, while it is suspended.
-    pub(crate) handlers: RefCell<Vec<Option<Value>>>,
+    /// What handles the errors of its protected calls, while it is suspended. While it runs, what handles those of its resumer.
+    pub(crate) handlers: Cell<Vec<Option<Value>>>,
 }
 
 /// The stack of a coroutine that is suspended.
@@ -39,24 +41,10 @@ pub(crate) trait Stack {
 pub enum Status {
     /// It has not begun, or has yielded.
     Suspended,
-    /// It runs.
+    /// It runs, or has resumed another one.
     Running,
-    /// It has resumed another one.
-    Normal,
     /// It has ended.
     Dead,
-}
-
-impl Status {
-    /// What `coroutine.status` calls it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Suspended => "suspended",
-            Status::Running => "running",
-            Status::Normal => "normal",
-            Status::Dead => "dead",
-        }
-    }
 }
 
 impl Thread {
@@ -64,18 +52,34 @@ impl Thread {
     pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
         marker.object(self.function.header());
         self.globals.get().iter().for_each(|globals| marker.object(globals.header()));
-        self.handlers.borrow().iter().flatten().for_each(|value| marker.value(*value));
-        // The frames of one that runs are those of the program.
-        if let Some(mut stack) = self.stack.take() {
-            stack.trace(marker);
-            self.stack.set(Some(stack));
-        }
+        let handlers = self.handlers.take();
+        handlers.iter().flatten().for_each(|value| marker.value(*value));
+        self.handlers.set(handlers);
+        self.with_stack(|stack| stack.into_iter().for_each(|stack| stack.trace(marker)));
         size_of::<Self>() + std::mem::take(&mut marker.frames)
     }
 
     /// What it does.
     pub(crate) fn status(&self) -> Status {
         self.status.get()
+    }
+
+    /// It has ended, or never runs.
+    pub(crate) fn end(&self) {
+        self.status.set(Status::Dead);
+        self.stack.set(None);
+        self.handlers.take();
+    }
+
+    /// Uses its stack, if it is suspended and has begun. (The frames of one that runs are those of the program.)
+    pub(crate) fn with_stack<T>(&self, work: impl FnOnce(Option<&mut dyn Stack>) -> T) -> T {
+        if self.status() != Status::Suspended {
+            return work(None);
+        }
+        let mut stack = self.stack.take();
+        let result = work(stack.as_mut().map(|stack| &mut **stack as &mut dyn Stack));
+        self.stack.set(stack);
+        result
     }
 }
 
@@ -88,9 +92,10 @@ impl Heap {
             function,
             globals: Cell::new(None),
             resumer: Cell::new(std::ptr::null()),
+            around: Cell::new(None),
             stack: Cell::default(),
             remains: RefCell::default(),
-            handlers: RefCell::default(),
+            handlers: Cell::default(),
         })
     }
 }

@@ -304,7 +304,7 @@ template! {
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $function u64) (carg $handler u64)) u64))
     // What a coroutine yields, and what it is resumed with, are results: the first goes along with the switch.
     macro ^suspended (,first) (dov
-        (when (unlikely (zr (load machine (addr (tc) &OWN_HANDLERS) u64)))
+        (when (unlikely (zr (load machine (addr (tc) &COROUTINE) u64)))
             (callv throws observes yield_outside (arglist (carg (tc) ptr) (carg (frames) ptr))))
         (set $dst (call throws observes suspend (arglist (carg ,first u64)) u64)))
     Op::Yield! => unsafe (^suspended (call leaf give_pack (arglist (carg (tc) ptr) (carg $pack u64)) u64))

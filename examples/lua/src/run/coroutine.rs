@@ -34,17 +34,15 @@ const MOST_NESTED: usize = 198;
 struct Panicked {
     vm: *mut Vm,
     thread: Gc<Thread>,
-    around: Option<Gc<Thread>>,
-    outer: usize,
 }
 
 impl Drop for Panicked {
     #[cold]
     fn drop(&mut self) {
-        let Panicked { vm, thread, around, outer } = *self;
+        let Panicked { vm, thread } = *self;
         // SAFETY: the program is there, and the coroutine does not use it any more.
-        unsafe { &mut *vm }.come_back(thread, around, outer);
-        thread.status.set(Status::Dead);
+        unsafe { &mut *vm }.come_back(thread);
+        thread.end();
     }
 }
 
@@ -53,34 +51,28 @@ impl Vm {
     // Inlined as the switch in it is: each return behind a switch is one that the processor predicts wrong.
     #[inline(always)]
     pub(crate) fn resume(&mut self, thread: Gc<Thread>, arguments: &[Value]) -> Result<Value> {
-        if thread.status() != Status::Suspended || self.threads.len() >= MOST_NESTED {
+        if thread.status() != Status::Suspended || self.nested >= MOST_NESTED {
             return self.not_resumed(thread);
         }
-        let (mut stack, first): (Box<FiberStack>, Value) = match thread.stack.take() {
-            Some(stack) => {
-                // SAFETY: all stacks are fibers. Nothing else here implements the trait.
-                let stack = unsafe { Box::from_raw(Box::into_raw(stack).cast::<FiberStack>()) };
-                (stack, self.results.give(arguments))
-            }
+        // SAFETY: it is suspended, so nobody uses its stack, and as long as it runs nobody else does. It has the stack until it ends.
+        let stack = unsafe { &mut *thread.stack.as_ptr() };
+        let (stack, first) = match stack {
+            Some(stack) => (stack, self.results.give(arguments)),
             None => match self.begin(thread, arguments) {
-                Ok(fiber) => (Box::new(FiberStack(fiber)), Value::NIL),
+                Ok(fiber) => (stack.insert(Box::new(FiberStack(fiber))), Value::NIL),
                 Err(error) => return self.has_failed(error),
             },
         };
-        let around = self.threads.last().copied();
-        around.iter().for_each(|around| around.status.set(Status::Normal));
-        thread.status.set(Status::Running);
-        self.threads.push(thread);
-        let outer = self.begin_handlers(thread);
-        thread.resumer.set(self.running.cast());
-        let panicked = Panicked { vm: self, thread, around, outer };
+        // SAFETY: all stacks are fibers. Nothing else here implements the trait.
+        let FiberStack(fiber) = unsafe { &mut *(&raw mut **stack).cast::<FiberStack>() };
+        self.enter(thread);
+        let panicked = Panicked { vm: self, thread };
         // SAFETY: the program is not used meanwhile but by the coroutine.
-        let resumed = stack.0.resume(unsafe { &mut *panicked.vm }, first.0);
+        let resumed = fiber.resume(unsafe { &mut *panicked.vm }, first.0);
         std::mem::forget(panicked);
-        self.come_back(thread, around, outer);
+        self.come_back(thread);
         if let Ok(Resumed::Suspended(first)) = resumed {
             thread.status.set(Status::Suspended);
-            thread.stack.set(Some(stack));
             // Its frames may have got what was not reached before.
             self.heap.again(thread.header());
             return Ok(Value(first));
@@ -88,12 +80,44 @@ impl Vm {
         self.end(thread, resumed)
     }
 
+    /// The coroutine is the one that runs from now on.
+    #[inline(always)]
+    fn enter(&mut self, thread: Gc<Thread>) {
+        thread.status.set(Status::Running);
+        thread.around.set(self.coroutine.replace(thread));
+        thread.resumer.set(self.running.cast());
+        self.nested += 1;
+        self.exchange_handlers(thread);
+    }
+
     /// Goes on with the coroutine, or the program, that has resumed this one.
     #[inline(always)]
-    fn come_back(&mut self, thread: Gc<Thread>, around: Option<Gc<Thread>>, outer: usize) {
-        self.end_handlers(thread, outer);
-        self.threads.pop();
-        around.iter().for_each(|around| around.status.set(Status::Running));
+    fn come_back(&mut self, thread: Gc<Thread>) {
+        self.exchange_handlers(thread);
+        self.nested -= 1;
+        self.coroutine = thread.around.get();
+    }
+
+    /// The handlers of a coroutine take the place of those of its resumer, or the other way round.
+    #[inline(always)]
+    fn exchange_handlers(&mut self, thread: Gc<Thread>) {
+        // SAFETY: nobody else uses the coroutine's, and these are not the same.
+        unsafe { std::ptr::swap(&mut self.handlers, thread.handlers.as_ptr()) };
+    }
+
+    /// The coroutines that run, the innermost first: each was resumed by the next.
+    pub(crate) fn coroutines(&self) -> impl Iterator<Item = Gc<Thread>> {
+        std::iter::successors(self.coroutine, |thread| thread.around.get())
+    }
+
+    /// What `coroutine.status` says of one.
+    pub(crate) fn status_of(&self, thread: Gc<Thread>) -> &'static str {
+        match thread.status() {
+            Status::Suspended => "suspended",
+            Status::Running if self.coroutine == Some(thread) => "running",
+            Status::Running => "normal",
+            Status::Dead => "dead",
+        }
     }
 
     #[cold]
@@ -101,15 +125,13 @@ impl Vm {
     fn not_resumed(&mut self, thread: Gc<Thread>) -> Result<Value> {
         self.error = match thread.status() {
             Status::Suspended => {
-                let stack = thread.stack.take();
-                if stack.is_none() {
+                if thread.with_stack(|stack| stack.is_none()) {
                     // In C's Lua the message has taken the place of the function.
-                    thread.status.set(Status::Dead);
+                    thread.end();
                 }
-                thread.stack.set(stack);
                 self.text("C stack overflow")
             }
-            status => self.text(&format!("cannot resume {} coroutine", status.name())),
+            _ => self.text(&format!("cannot resume {} coroutine", self.status_of(thread))),
         };
         Err(Thrown::Error)
     }
@@ -121,7 +143,7 @@ impl Vm {
         thread: Gc<Thread>,
         resumed: std::result::Result<Resumed, azulejo::Error>,
     ) -> Result<Value> {
-        thread.status.set(Status::Dead);
+        thread.end();
         match resumed {
             Ok(Resumed::Returned(value) | Resumed::Suspended(value)) => Ok(Value(value)),
             Err(error) => self.has_failed(error),
@@ -161,12 +183,12 @@ impl Vm {
 
     /// The table that functions which are loaded have their global variables in.
     pub(crate) fn globals(&self) -> Gc<Table> {
-        self.threads.last().and_then(|thread| thread.globals.get()).unwrap_or(self.globals)
+        self.coroutine.and_then(|thread| thread.globals.get()).unwrap_or(self.globals)
     }
 
     /// Changes that, for the coroutine that runs.
     pub(crate) fn set_globals(&mut self, to: Gc<Table>) {
-        match self.threads.last().copied() {
+        match self.coroutine {
             Some(thread) => {
                 thread.globals.set(Some(to));
                 self.heap.again(thread.header());
@@ -177,31 +199,9 @@ impl Vm {
 
     /// A coroutine that calls a function. It has the global variables of the one that runs.
     pub(crate) fn new_thread(&mut self, function: Gc<Closure>) -> Gc<Thread> {
-        let globals = self.threads.last().and_then(|thread| thread.globals.get());
+        let globals = self.coroutine.and_then(|thread| thread.globals.get());
         let thread = self.heap.thread(function);
         thread.globals.set(globals);
         thread
-    }
-
-    /// Puts a coroutine's handlers on top of those of its resumer, behind one that stands for `resume`; returns where those of the resumer
-    /// begin.
-    #[inline(always)]
-    fn begin_handlers(&mut self, thread: Gc<Thread>) -> usize {
-        let outer = std::mem::replace(&mut self.own_handlers, self.handlers.len() + 1);
-        self.handlers.push(None);
-        if !thread.handlers.borrow().is_empty() {
-            self.handlers.append(&mut thread.handlers.borrow_mut());
-        }
-        outer
-    }
-
-    /// Takes them away.
-    #[inline(always)]
-    fn end_handlers(&mut self, thread: Gc<Thread>, outer: usize) {
-        let own = std::mem::replace(&mut self.own_handlers, outer);
-        if self.handlers.len() > own {
-            *thread.handlers.borrow_mut() = self.handlers.split_off(own);
-        }
-        self.handlers.truncate(own - 1);
     }
 }

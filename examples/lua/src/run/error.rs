@@ -89,8 +89,8 @@ impl Vm {
         self.error = value;
         if let Some(Some(handler)) = self.handlers.last().copied() {
             self.error = self.handled(frames, handler, value)?;
-        } else if let Some(thread) = self.threads.last()
-            && self.handlers.len() == self.own_handlers
+        } else if let Some(thread) = self.coroutine
+            && self.handlers.is_empty()
         {
             // The coroutine ends here, and may be asked later where that was.
             *thread.remains.borrow_mut() = self.trace(&self.levels(frames), 0, 0);

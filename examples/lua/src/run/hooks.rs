@@ -78,7 +78,7 @@ impl Hooks {
     }
 
     /// Changes that.
-    pub(crate) fn set(&mut self, thread: Option<Gc<Thread>>, hook: Option<(Value, Events)>) {
+    fn set(&mut self, thread: Option<Gc<Thread>>, hook: Option<(Value, Events)>) {
         self.all.retain(|hook| hook.thread != thread);
         let hook =
             hook.map(|(function, events)| Hook { thread, function, events, left: events.count, last: None });
@@ -102,6 +102,14 @@ pub(crate) fn look(vm: &mut Vm, frames: Frames<'_>, kind: u32, callee: u64) -> R
 }
 
 impl Vm {
+    /// Changes the hook of a coroutine, or of the program. One that wants to see nothing is there to be asked for all the same.
+    pub(crate) fn set_hook(&mut self, thread: Option<Gc<Thread>>, hook: Option<(Value, Events)>) {
+        if hook.is_some_and(|(_, events)| events.is_any()) {
+            self.watch_all();
+        }
+        self.hooks.set(thread, hook);
+    }
+
     /// Lets hooks and `debug.getlocal` see all functions that are called from now on.
     pub(crate) fn watch_all(&mut self) {
         if std::mem::replace(&mut self.is_watched, true) {
@@ -124,7 +132,7 @@ impl Vm {
     }
 
     fn look(&mut self, frames: &Frames<'_>, kind: u32, callee: Value) -> Result<()> {
-        let thread = self.threads.last().copied();
+        let thread = self.coroutine;
         let Some(frame) = frames.iter().next() else { return Ok(()) };
         let Some(prototype) = self.prototype_of(&frame) else { return Ok(()) };
         let (bytecode, line) = (frame.bytecode(), prototype.lines[frame.bytecode() as usize]);

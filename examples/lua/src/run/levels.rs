@@ -160,7 +160,7 @@ impl<'a> Level<'a> {
 impl Vm {
     /// All levels of the coroutine that runs, or of the program.
     pub(crate) fn levels<'a>(&self, frames: &'a Frames<'_>) -> Vec<Level<'a>> {
-        let thread = self.threads.last();
+        let thread = self.coroutine;
         let outer: *const Activation = thread.map_or(std::ptr::null(), |thread| thread.resumer.get().cast());
         // SAFETY: who has resumed the coroutine waits for it.
         let outer_frames = unsafe { outer.as_ref() }.map_or(0, |outer| outer.frames().iter().count());
@@ -205,16 +205,15 @@ impl Vm {
         frames: &Frames<'_>,
         look: impl FnOnce(&Vm, &[Level<'_>]) -> T,
     ) -> T {
-        if self.threads.last() == Some(&thread) {
+        if self.coroutine == Some(thread) {
             return look(self, &self.levels(frames));
         }
-        let Some(mut stack) = thread.stack.take() else { return look(self, &[]) };
-        let frames = stack.frames();
-        let (mut levels, mut callee) = (Vec::new(), None);
-        frames.iter().for_each(|frame| self.push_frame(&mut levels, callee.replace(frame), frame));
-        let seen = look(self, &levels);
-        thread.stack.set(Some(stack));
-        seen
+        thread.with_stack(|stack| {
+            let frames = stack.map_or(Frames::none(), |stack| stack.frames());
+            let (mut levels, mut callee) = (Vec::new(), None);
+            frames.iter().for_each(|frame| self.push_frame(&mut levels, callee.replace(frame), frame));
+            look(self, &levels)
+        })
     }
 
     /// What the function at a level was made from, if it is one of Lua.

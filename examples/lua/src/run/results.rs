@@ -6,7 +6,7 @@
 //! **Invariants:** the memory has room for [`QUICK`] values at least, and for as many as `count` says. What is behind those is of earlier
 //! calls, and nobody looks at it. A call without results returns `nil`.
 
-use crate::object::function::copy_values;
+use crate::object::function::{copy_values, move_values};
 use crate::object::value::Value;
 
 /// There is always room for so many results behind the first.
@@ -106,7 +106,7 @@ impl Results {
         let to = self.room(rest.len() + behind);
         // SAFETY: there is room for all of them.
         unsafe {
-            std::ptr::copy(to, to.add(rest.len()), behind);
+            move_values(to, behind, rest.len());
             copy_values(rest, to);
         }
         *first

@@ -28,7 +28,7 @@ impl<'a> Roots<'a> {
     pub(crate) fn of(vm: &'a mut Vm, frames: &'a Frames<'a>) -> (&'a mut Heap, Roots<'a>) {
         let tables = vm.metatables.iter().flatten().chain(vm.package.iter()).chain(&vm.registry);
         let tables = tables.chain(vm.rust_types.values()).chain([&vm.globals]);
-        let threads = vm.threads.iter().map(|thread| thread.header());
+        let threads = vm.coroutines().map(|thread| thread.header());
         let objects = tables.map(|table| table.header()).chain(threads).collect();
         // What was gathered is in registers by now.
         let roots = Roots {

@@ -67,14 +67,14 @@ pub struct Vm {
     /// Where the error was raised that goes to code of Rust, and what notes that; nil as long as nobody has called Lua code from there.
     pub(crate) failed_at: Option<Rc<str>>,
     pub(crate) notes: Value,
-    /// What handles the errors of each call that is protected, the innermost last.
+    /// What handles the errors of each call that is protected, the innermost last: of the coroutine that runs, or of the program.
     pub(crate) handlers: Vec<Option<Value>>,
     /// How many handlers run, one in the other.
     pub(crate) handling: usize,
-    /// Where those of the coroutine that runs begin; zero outside of all coroutines, and there only.
-    pub(crate) own_handlers: usize,
-    /// The coroutines that run: each has resumed the next.
-    pub(crate) threads: Vec<Gc<Thread>>,
+    /// The coroutine that runs; `None`, which is zero, outside of all coroutines.
+    pub(crate) coroutine: Option<Gc<Thread>>,
+    /// How many coroutines run, each resumed by another one.
+    pub(crate) nested: usize,
     /// A metamethod that the bytecode has to call, and what it is about.
     pub(crate) method: Value,
     pub(crate) operands: [Value; 2],
@@ -258,8 +258,8 @@ impl Vm {
             notes: Value::NIL,
             handlers: Vec::new(),
             handling: 0,
-            own_handlers: 0,
-            threads: Vec::new(),
+            coroutine: None,
+            nested: 0,
             method: Value::NIL,
             operands: [Value::NIL; 2],
             running: std::ptr::null(),
