@@ -52,9 +52,7 @@ impl Thread {
     pub(crate) fn trace(&self, marker: &mut Marker<'_>) -> usize {
         marker.object(self.function.header());
         self.globals.get().iter().for_each(|globals| marker.object(globals.header()));
-        let handlers = self.handlers.take();
-        handlers.iter().flatten().for_each(|value| marker.value(*value));
-        self.handlers.set(handlers);
+        self.each_handler(|handler| marker.value(handler));
         self.with_stack(|stack| stack.into_iter().for_each(|stack| stack.trace(marker)));
         size_of::<Self>() + std::mem::take(&mut marker.frames)
     }
@@ -62,6 +60,13 @@ impl Thread {
     /// What it does.
     pub(crate) fn status(&self) -> Status {
         self.status.get()
+    }
+
+    /// What handles errors, of those that it has now.
+    pub(crate) fn each_handler(&self, look: impl FnMut(Value)) {
+        let handlers = self.handlers.take();
+        handlers.iter().flatten().copied().for_each(look);
+        self.handlers.set(handlers);
     }
 
     /// It has ended, or never runs.

@@ -98,7 +98,8 @@ impl Vm {
         self.coroutine = thread.around.get();
     }
 
-    /// The handlers of a coroutine take the place of those of its resumer, or the other way round.
+    /// The handlers of a coroutine take the place of those of its resumer, or the other way round. The collector finds both: those of all that
+    /// run are roots.
     #[inline(always)]
     fn exchange_handlers(&mut self, thread: Gc<Thread>) {
         // SAFETY: nobody else uses the coroutine's, and these are not the same.

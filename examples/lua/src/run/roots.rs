@@ -16,7 +16,7 @@ pub(crate) struct Roots<'a> {
     frames: &'a Frames<'a>,
     values: [&'a [Value]; 2],
     single: [Value; 6],
-    handlers: &'a [Option<Value>],
+    handlers: Vec<Value>,
     handles: &'a RefCell<Handles>,
     hooks: &'a Hooks,
     running: *const Activation,
@@ -30,12 +30,15 @@ impl<'a> Roots<'a> {
         let tables = tables.chain(vm.rust_types.values()).chain([&vm.globals]);
         let threads = vm.coroutines().map(|thread| thread.header());
         let objects = tables.map(|table| table.header()).chain(threads).collect();
+        let mut handlers: Vec<Value> = vm.handlers.iter().flatten().copied().collect();
+        // Those of who has resumed a coroutine are put aside in it, which may have been traced before it got them.
+        vm.coroutines().for_each(|thread| thread.each_handler(|handler| handlers.push(handler)));
         // What was gathered is in registers by now.
         let roots = Roots {
             frames,
             values: [vm.results.behind(), &vm.roots],
             single: [vm.error, vm.next, vm.each_pair, vm.each_index, vm.outside, vm.notes],
-            handlers: &vm.handlers,
+            handlers,
             handles: &vm.handles,
             hooks: &vm.hooks,
             running: vm.running,
@@ -48,7 +51,7 @@ impl<'a> Roots<'a> {
 impl Trace for Roots<'_> {
     fn trace(&self, marker: &mut Marker<'_>) {
         let values = self.values.into_iter().flatten().chain(&self.single);
-        values.chain(self.handlers.iter().flatten()).for_each(|value| marker.value(*value));
+        values.chain(&self.handlers).for_each(|value| marker.value(*value));
         self.handles.borrow().values.iter().for_each(|value| marker.value(*value));
         self.objects.iter().for_each(|object| marker.object(*object));
         self.hooks.trace(marker);
