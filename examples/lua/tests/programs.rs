@@ -110,7 +110,7 @@ fn every_kind_of_difference_is_seen() {
     let code = Outcome { end: End::Code(0), ..right.clone() };
     assert_eq!(said(code).as_deref(), Some("exit code 0 (`a.lua:1: x`), not exit code 1 (`a.lua:1: x`)"));
     let late = Outcome { end: End::TooLong, fault: String::new(), ..right.clone() };
-    assert_eq!(said(late).as_deref(), Some("more than 60 s, not exit code 1 (`a.lua:1: x`)"));
+    assert_eq!(said(late).as_deref(), Some("more than 240 s, not exit code 1 (`a.lua:1: x`)"));
     let fault = Outcome { fault: "a.lua:2: x".to_string(), ..right.clone() };
     assert_eq!(said(fault).as_deref(), Some("standard error starts with `a.lua:2: x`, not `a.lua:1: x`"));
 }

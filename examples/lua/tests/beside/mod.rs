@@ -22,7 +22,8 @@ pub(crate) const TIERS: [&str; 5] =
     ["interpreter-in-rust", "interpreter", "baseline", "optimizer", "climbing"];
 
 /// A program that runs for longer has failed.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+// With a collector that works whenever it may, one takes 45 s of CPU time on a slow machine, whose cores others may use too.
+pub(crate) const LIMIT: Duration = Duration::from_secs(240);
 
 /// A program that prints more than this many bytes is not read to its end.
 const MOST: u64 = 1 << 24;
