@@ -109,8 +109,8 @@ fn every_kind_of_difference_is_seen() {
     assert_eq!(said(without_end).as_deref(), Some("line 3 is nothing, not ``"));
     let code = Outcome { end: End::Code(0), ..right.clone() };
     assert_eq!(said(code).as_deref(), Some("exit code 0 (`a.lua:1: x`), not exit code 1 (`a.lua:1: x`)"));
-    let late = Outcome { end: End::TooLong, fault: String::new(), ..right.clone() };
-    assert_eq!(said(late).as_deref(), Some("more than 240 s, not exit code 1 (`a.lua:1: x`)"));
+    let late = Outcome { end: End::TooLong(beside::LIMIT), fault: String::new(), ..right.clone() };
+    assert_eq!(said(late).as_deref(), Some("more than 60 s, not exit code 1 (`a.lua:1: x`)"));
     let fault = Outcome { fault: "a.lua:2: x".to_string(), ..right.clone() };
     assert_eq!(said(fault).as_deref(), Some("standard error starts with `a.lua:2: x`, not `a.lua:1: x`"));
 }
@@ -135,7 +135,8 @@ fn programs_print_the_same_each_time() {
         let (first, second) = (run(path).expect("it runs"), run(path).expect("it runs"));
         let found =
             beside::difference(&second, &first).map(|found| format!("{path}: the second run: {found}"));
-        let late = (first.end == End::TooLong).then(|| format!("{path}: {}", beside::ending(&first)));
+        let late =
+            matches!(first.end, End::TooLong(_)).then(|| format!("{path}: {}", beside::ending(&first)));
         found.into_iter().chain(late).collect()
     });
     let texts: Vec<&str> = failures.iter().map(|failure| failure.text.as_str()).collect();

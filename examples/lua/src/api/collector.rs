@@ -48,10 +48,7 @@ impl Lua {
 
     /// Frees all that nothing refers to, and runs the finalizers of that.
     pub fn gc_collect(&self) -> LuaResult<()> {
-        self.attempt(|vm, frames| {
-            vm.collect(frames, true);
-            vm.finalize(frames)
-        })
+        self.attempt(|vm, frames| vm.collect_all(frames))
     }
 
     /// Lets the collector work as if so many KiB had been allocated, and runs the finalizers of what it has found. Returns whether a cycle
@@ -70,11 +67,7 @@ impl Lua {
     /// # Ok::<(), azulejo_lua::api::LuaError>(())
     /// ```
     pub fn gc_step(&self, kib: u32) -> LuaResult<bool> {
-        self.attempt(|vm, frames| {
-            let has_ended = vm.collect_some(frames, (kib.max(1) as usize) << 10);
-            vm.finalize(frames)?;
-            Ok(has_ended)
-        })
+        self.attempt(|vm, frames| vm.collect_some(frames, kib as usize))
     }
 
     /// Stops the collector until [`gc_restart`](Self::gc_restart), or until a collection or a step is asked for, as in C's Lua.

@@ -77,7 +77,7 @@ impl Lua {
         let function = self.create_function(move |lua, (name, line): (String, Option<u32>)| {
             let event = match (&*name, line) {
                 ("call", _) => HookEvent::Call,
-                ("return" | "tail return", _) => HookEvent::Return,
+                ("return", _) => HookEvent::Return,
                 ("count", _) => HookEvent::Count,
                 ("line", Some(line)) => HookEvent::Line(line),
                 // The program may have got the hook by `debug.gethook`, and call it.

@@ -132,8 +132,7 @@ fn collectgarbage(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Va
     let percent = number.clamp(0, 1 << 20) as usize;
     Ok(Value::number(match &option[..] {
         b"collect" => {
-            vm.collect(frames, true);
-            vm.finalize(frames)?;
+            vm.collect_all(frames)?;
             0.0
         }
         b"count" => vm.heap.bytes() as f64 / 1024.0,
@@ -147,9 +146,7 @@ fn collectgarbage(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Va
         }
         b"step" => {
             // As in C's Lua the number is one of kilobytes; each costs about as much work as allocating them does.
-            let is_done = vm.collect_some(frames, percent.max(1) << 10);
-            vm.finalize(frames)?;
-            return Ok(Value::bool(is_done));
+            return Ok(Value::bool(vm.collect_some(frames, percent)?));
         }
         b"setpause" => vm.heap.set_pause(percent) as f64,
         b"setstepmul" => vm.heap.set_speed(percent) as f64,

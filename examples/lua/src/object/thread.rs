@@ -62,7 +62,7 @@ impl Thread {
         self.status.get()
     }
 
-    /// What handles errors, of those that it has now.
+    /// Looks at the handlers that it has now.
     pub(crate) fn each_handler(&self, look: impl FnMut(Value)) {
         let handlers = self.handlers.take();
         handlers.iter().flatten().copied().for_each(look);
@@ -86,6 +86,11 @@ impl Thread {
         self.stack.set(stack);
         result
     }
+}
+
+/// A coroutine that runs and those around it: each was resumed by the next.
+pub(crate) fn running(innermost: Option<Gc<Thread>>) -> impl Iterator<Item = Gc<Thread>> {
+    std::iter::successors(innermost, |thread| thread.around.get())
 }
 
 impl Heap {

@@ -106,11 +106,6 @@ impl Vm {
         unsafe { std::ptr::swap(&mut self.handlers, thread.handlers.as_ptr()) };
     }
 
-    /// The coroutines that run, the innermost first: each was resumed by the next.
-    pub(crate) fn coroutines(&self) -> impl Iterator<Item = Gc<Thread>> {
-        std::iter::successors(self.coroutine, |thread| thread.around.get())
-    }
-
     /// What `coroutine.status` says of one.
     pub(crate) fn status_of(&self, thread: Gc<Thread>) -> &'static str {
         match thread.status() {

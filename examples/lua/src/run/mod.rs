@@ -5,6 +5,7 @@ mod call_templates;
 mod calls;
 pub(crate) mod cases;
 pub(crate) mod clocks;
+mod collecting;
 mod coroutine;
 pub(crate) mod draft;
 pub(crate) mod elements;

@@ -5,6 +5,7 @@
 
 use super::vm::{Handles, Vm};
 use crate::object::heap::{Gc, Header, Heap, Marker, Trace};
+use crate::object::thread::{Thread, running};
 use crate::object::value::Value;
 use crate::run::hooks::Hooks;
 use crate::run::levels::{Activation, trace_activations};
@@ -16,11 +17,12 @@ pub(crate) struct Roots<'a> {
     frames: &'a Frames<'a>,
     values: [&'a [Value]; 2],
     single: [Value; 6],
-    handlers: Vec<Value>,
+    handlers: &'a [Option<Value>],
     handles: &'a RefCell<Handles>,
     hooks: &'a Hooks,
     running: *const Activation,
     objects: Vec<Gc<Header>>,
+    coroutine: Option<Gc<Thread>>,
 }
 
 impl<'a> Roots<'a> {
@@ -28,21 +30,18 @@ impl<'a> Roots<'a> {
     pub(crate) fn of(vm: &'a mut Vm, frames: &'a Frames<'a>) -> (&'a mut Heap, Roots<'a>) {
         let tables = vm.metatables.iter().flatten().chain(vm.package.iter()).chain(&vm.registry);
         let tables = tables.chain(vm.rust_types.values()).chain([&vm.globals]);
-        let threads = vm.coroutines().map(|thread| thread.header());
-        let objects = tables.map(|table| table.header()).chain(threads).collect();
-        let mut handlers: Vec<Value> = vm.handlers.iter().flatten().copied().collect();
-        // Those of who has resumed a coroutine are put aside in it, which may have been traced before it got them.
-        vm.coroutines().for_each(|thread| thread.each_handler(|handler| handlers.push(handler)));
+        let objects = tables.map(|table| table.header()).collect();
         // What was gathered is in registers by now.
         let roots = Roots {
             frames,
             values: [vm.results.behind(), &vm.roots],
             single: [vm.error, vm.next, vm.each_pair, vm.each_index, vm.outside, vm.notes],
-            handlers,
+            handlers: &vm.handlers,
             handles: &vm.handles,
             hooks: &vm.hooks,
             running: vm.running,
             objects,
+            coroutine: vm.coroutine,
         };
         (&mut vm.heap, roots)
     }
@@ -51,9 +50,14 @@ impl<'a> Roots<'a> {
 impl Trace for Roots<'_> {
     fn trace(&self, marker: &mut Marker<'_>) {
         let values = self.values.into_iter().flatten().chain(&self.single);
-        values.chain(&self.handlers).for_each(|value| marker.value(*value));
+        values.chain(self.handlers.iter().flatten()).for_each(|value| marker.value(*value));
         self.handles.borrow().values.iter().for_each(|value| marker.value(*value));
         self.objects.iter().for_each(|object| marker.object(*object));
+        for thread in running(self.coroutine) {
+            marker.object(thread.header());
+            // Those of its resumer, which it may have got since it was traced.
+            thread.each_handler(|handler| marker.value(handler));
+        }
         self.hooks.trace(marker);
         trace_activations(self.running, marker);
         trace_frames(self.frames, marker);

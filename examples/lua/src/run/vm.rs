@@ -6,7 +6,7 @@ use crate::object::heap::{Gc, Header, Heap, ObjectKind};
 use crate::object::string::{MAX_LEN, Str};
 use crate::object::table::{Room, Table};
 use crate::object::thread::Thread;
-use crate::object::value::{ABSENT, FUNCTION, NIL, THREAD, Type, USERDATA, Value};
+use crate::object::value::{ABSENT, FUNCTION, NIL, THREAD, Type, Value};
 use crate::run::bytecode::Op;
 use crate::run::clocks::Clocks;
 use crate::run::error::{Ending, Thrown};
@@ -15,7 +15,6 @@ use crate::run::library_state::LibraryState;
 use crate::run::lookups::Lookups;
 use crate::run::profile::Profile;
 use crate::run::results::Results;
-use crate::run::roots::Roots;
 use crate::run::settings::Settings;
 use crate::run::slow::Hooks;
 use crate::run::varargs::VarargForms;
@@ -122,7 +121,7 @@ pub struct Vm {
     /// Drops the value of a userdata, which may use the program.
     pub(crate) drop_value: fn(&mut Vm, &Frames<'_>, Box<dyn Any>),
     /// Whether such values are being dropped.
-    is_dropping: Rc<Cell<bool>>,
+    pub(super) is_dropping: Rc<Cell<bool>>,
     /// What is done before the program ends the process.
     pub(crate) at_exit: Option<AtExit>,
     /// The metatables of types of Rust.
@@ -471,27 +470,6 @@ pub(crate) struct Handles {
 }
 
 impl Vm {
-    /// Lets the collector work; what frames have stays.
-    pub(crate) fn collect(&mut self, frames: &Frames<'_>, all: bool) {
-        self.with_roots(frames, |heap, roots| match all {
-            true => heap.collect(roots),
-            false => _ = heap.step(roots),
-        });
-    }
-
-    /// Lets the collector do a step, which is due; runs finalizers. Fails if more is alive than may be, or if a finalizer does: what allocates fails
-    /// then, as in C's Lua.
-    pub(crate) fn collect_due(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
-        self.collect(frames, false);
-        if self.heap.is_too_large() {
-            self.collect(frames, true);
-            if self.heap.is_too_large() {
-                return self.fail_plainly(frames, NO_MEMORY);
-            }
-        }
-        self.finalize_between(frames)
-    }
-
     /// A string of bytes that the program has made, which may be too many.
     pub(crate) fn new_string(&mut self, frames: &Frames<'_>, bytes: &[u8]) -> Result<Value, Thrown> {
         if bytes.len() > self.most_bytes() {
@@ -504,45 +482,9 @@ impl Vm {
     pub(crate) fn most_bytes(&self) -> usize {
         MAX_LEN.min(self.heap.limit())
     }
-
-    /// Lets the collector work as if so many bytes had been allocated; returns whether a cycle has ended.
-    pub(crate) fn collect_some(&mut self, frames: &Frames<'_>, bytes: usize) -> bool {
-        self.with_roots(frames, |heap, roots| heap.step_for(bytes, roots))
-    }
-
-    /// Lets the collector work.
-    fn with_roots<T>(&mut self, frames: &Frames<'_>, work: impl FnOnce(&mut Heap, &Roots<'_>) -> T) -> T {
-        let (heap, roots) = Roots::of(self, frames);
-        let result = work(heap, &roots);
-        self.forget_gone();
-        result
-    }
-
-    /// Drops the values of userdata that are gone, and runs the finalizers of what the collector has found.
-    pub(crate) fn finalize(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
-        self.drop_lost_values(frames);
-        while let Some(userdata) = self.heap.next_unfinalized() {
-            if let Some(finalizer) = self.heap.finalizer(userdata) {
-                self.call_value(frames, finalizer, &[Value::object(USERDATA, userdata)])?;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Vm {
-    /// Drops the values of userdata that are gone. They may use the program, which may lose others meanwhile: those wait for their turn.
-    fn drop_lost_values(&mut self, frames: &Frames<'_>) {
-        if self.is_dropping.replace(true) {
-            return;
-        }
-        let is_dropping = Rc::clone(&self.is_dropping);
-        let _done = Done(&is_dropping);
-        while let Some(value) = self.heap.take_lost_value() {
-            (self.drop_value)(self, frames, value);
-        }
-    }
-
     /// Ends the program: runs all finalizers, and writes what was printed.
     pub(crate) fn close(&mut self) {
         self.heap.finalize_all();
@@ -562,33 +504,10 @@ impl Vm {
     pub(crate) fn show_output(&mut self) {
         let _ = self.out.flush();
     }
-
-    /// Runs finalizers at a time that the program does not know of: it may be about to take results.
-    fn finalize_between(&mut self, frames: &Frames<'_>) -> Result<(), Thrown> {
-        if !self.heap.has_unfinalized() && !self.heap.has_lost_values() {
-            return Ok(());
-        }
-        let results = self.results.save();
-        let kept = self.roots.len();
-        self.roots.extend_from_slice(results.behind());
-        let result = self.finalize(frames);
-        self.roots.truncate(kept);
-        self.results.restore(&results);
-        result
-    }
 }
 
 /// What the command line does when the program ends the process.
 pub(crate) type AtExit = Box<dyn FnOnce(&mut Vm)>;
-
-/// When this is dropped, values may be dropped again, also after a panic.
-struct Done<'a>(&'a Cell<bool>);
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        self.0.set(false);
-    }
-}
 
 /// The pack that a register has.
 pub(crate) fn pack_of(value: u64) -> Gc<Pack> {

@@ -22,8 +22,10 @@ pub(crate) const TIERS: [&str; 5] =
     ["interpreter-in-rust", "interpreter", "baseline", "optimizer", "climbing"];
 
 /// A program that runs for longer has failed.
-// With a collector that works whenever it may, one takes 45 s of CPU time on a slow machine, whose cores others may use too.
-pub(crate) const LIMIT: Duration = Duration::from_secs(240);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// Likewise with a collector that works whenever it may: one takes 45 s of CPU time on a slow machine, whose cores others may use too.
+const EAGER_LIMIT: Duration = Duration::from_secs(240);
 
 /// A program that prints more than this many bytes is not read to its end.
 const MOST: u64 = 1 << 24;
@@ -37,7 +39,8 @@ pub(crate) enum End {
     Code(i32),
     /// By a signal, as programs that crash do.
     Killed,
-    TooLong,
+    /// It was ended when it had run for so long.
+    TooLong(Duration),
 }
 
 /// What a run of a program shows.
@@ -92,7 +95,11 @@ pub(crate) fn has_reference() -> bool {
 }
 
 /// Runs a program in its folder without input, for a limited time.
-pub(crate) fn run(mut command: Command, folder: &Path, path: &str) -> io::Result<Outcome> {
+pub(crate) fn run(command: Command, folder: &Path, path: &str) -> io::Result<Outcome> {
+    run_for(LIMIT, command, folder, path)
+}
+
+fn run_for(limit: Duration, mut command: Command, folder: &Path, path: &str) -> io::Result<Outcome> {
     command.arg(path).current_dir(folder);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (output, error) = (child.stdout.take(), child.stderr.take());
@@ -103,10 +110,10 @@ pub(crate) fn run(mut command: Command, folder: &Path, path: &str) -> io::Result
     let end = loop {
         match child.try_wait()? {
             Some(status) => break status.code().map_or(End::Killed, End::Code),
-            None if start.elapsed() > LIMIT => {
+            None if start.elapsed() > limit => {
                 child.kill()?;
                 child.wait()?;
-                break End::TooLong;
+                break End::TooLong(limit);
             }
             None => thread::sleep(GLANCE),
         }
@@ -159,7 +166,7 @@ pub(crate) fn ending(outcome: &Outcome) -> String {
     let how = match outcome.end {
         End::Code(code) => format!("exit code {code}"),
         End::Killed => "killed".to_string(),
-        End::TooLong => format!("more than {} s", LIMIT.as_secs()),
+        End::TooLong(limit) => format!("more than {} s", limit.as_secs()),
     };
     if outcome.fault.is_empty() { how } else { format!("{how} (`{}`)", outcome.fault) }
 }
@@ -212,7 +219,8 @@ pub(crate) fn compare_eager(
         let in_tier = |tier: &&str| {
             let mut eager = subject(binary, tier);
             eager.env("AZULEJO_LUA_EAGER_COLLECTOR", eagerness);
-            let found = match (run(subject(binary, tier), folder, path), run(eager, folder, path)) {
+            let found = run_for(EAGER_LIMIT, eager, folder, path);
+            let found = match (run(subject(binary, tier), folder, path), found) {
                 (Ok(expected), Ok(found)) => difference(&found, &expected)?,
                 (Err(error), _) | (_, Err(error)) => format!("cannot run: {error}"),
             };
