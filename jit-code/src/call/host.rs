@@ -151,7 +151,7 @@ impl Host {
     /// Sets the lowest address that the machine's stack may reach.
     #[inline]
     pub fn set_lowest(&self, lowest: usize) {
-        let lowest = lowest + super::SLACK;
+        let lowest = lowest.saturating_add(super::SLACK);
         if !self.may_stop.get() {
             return self.lowest.store(lowest, Relaxed);
         }
