@@ -2,6 +2,7 @@
 //!
 //! In: a bytecode type. Out: nothing, or a panic that says which law an example breaks. Debug builds try each set of kinds once in a process.
 
+use azulejo_code::memory::fork;
 use azulejo_core::check;
 use azulejo_core::ir::bytecode::Bytecode;
 use azulejo_core::vocab::Vocabulary;
@@ -19,6 +20,7 @@ static TRIED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 pub(super) fn try_laws<B: Bytecode>() {
     let mut sets = B::templates().iter().map(|template| template.kinds);
     let Some(kinds) = sets.find(|kinds| !kinds.is_empty()) else { return };
+    fork::protect(&TRIED);
     let tried = || TRIED.lock().unwrap_or_else(PoisonError::into_inner);
     let set = kinds.as_ptr().addr();
     if tried().contains(&set) {

@@ -6,11 +6,12 @@
 use super::{Form, asked, one_line};
 use azulejo_core::error::Error;
 use azulejo_core::pass::limits::Limits as Steps;
+use once_cell::race::OnceBox;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// Limits on compilation, to locate a fault of the compiler. See [`Builder::limits`](crate::Builder::limits).
 ///
@@ -88,17 +89,20 @@ impl Limits {
     /// The limits of the environment: `JIT_LIMIT` has the text for [`of`](Limits::of), and `JIT_LIMIT_REPORT` names a file to
     /// which a line is added for each compilation.
     pub(super) fn of_environment() -> Option<&'static Limits> {
-        static LIMITS: OnceLock<Option<Limits>> = OnceLock::new();
+        // A lock is what a child could find held by a thread that it does not have.
+        static LIMITS: OnceBox<Option<Limits>> = OnceBox::new();
         LIMITS
             .get_or_init(|| {
                 let report = std::env::var_os("JIT_LIMIT_REPORT").filter(|path| !path.is_empty());
                 if std::env::var_os("JIT_LIMIT").is_none() && report.is_none() {
-                    return None;
+                    return Box::new(None);
                 }
-                let mut limits = asked("JIT_LIMIT", Limits::of)?;
+                let mut limits = asked("JIT_LIMIT", Limits::of);
                 let open = |path| OpenOptions::new().create(true).append(true).open(path).ok();
-                limits.report = report.and_then(open).map(Arc::new);
-                Some(limits)
+                if let Some(limits) = &mut limits {
+                    limits.report = report.and_then(open).map(Arc::new);
+                }
+                Box::new(limits)
             })
             .as_ref()
     }

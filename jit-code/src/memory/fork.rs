@@ -2,7 +2,7 @@
 //!
 //! In: the regions of the process, as they are made and dropped. Out: a child that has all of their code at the same addresses,
 //! in memory of its own, so that it can continue in that code and make more; the parent is not affected. The C library calls
-//! three handlers, which are installed with the first region:
+//! three handlers, which are installed with the first region or lock:
 //!
 //! - Before the fork the forking thread takes all locks that a child could otherwise find held by threads that it does not
 //!   have, and copies the shared memory: after the fork the parent may overwrite it at any time.
@@ -81,6 +81,9 @@ fn locks() -> MutexGuard<'static, Locks> {
 /// often as it likes. (A `Once` around the call would be one more lock: a fork while another thread is in it would make the
 /// child wait forever.) A thread that holds the lock must not install code.
 pub fn protect<T: Send>(lock: &'static Mutex<T>) {
+    // A child may be made before any code is.
+    #[cfg(unix)]
+    handlers::install();
     let mut locks = locks();
     if !locks.iter().any(|known| core::ptr::addr_eq(*known, lock)) {
         locks.push(lock);
@@ -95,6 +98,8 @@ struct HeldLocks {
     _faults: Option<faults::RegistryLock>,
     #[cfg(all(unix, not(target_vendor = "apple")))]
     _debugger: MutexGuard<'static, ()>,
+    #[cfg(target_os = "linux")]
+    _dumps: crate::watch::jitdump::HeldDumps,
     _unwinder: MutexGuard<'static, ()>,
     _all: MutexGuard<'static, Vec<Listed>>,
 }
@@ -111,6 +116,8 @@ impl HeldLocks {
             _unwinder: unwind::hold(),
             #[cfg(all(unix, not(target_vendor = "apple")))]
             _debugger: crate::watch::debugger::hold(),
+            #[cfg(target_os = "linux")]
+            _dumps: crate::watch::jitdump::hold(),
             _others: locks.iter().map(|lock| lock.take()).collect(),
             _locks: locks,
             _faults: faults::hold(),

@@ -26,10 +26,11 @@ use crate::field::Field;
 use crate::memory::fork;
 use bytes::{Packer, Unpacker};
 use file::File;
+use once_cell::race::OnceBox;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What was loaded.
 #[derive(Debug)]
@@ -38,7 +39,8 @@ struct Loaded {
     file: Option<File>,
 }
 
-static LOADED: OnceLock<Loaded> = OnceLock::new();
+/// Taking it needs no lock, which a child could find held.
+static LOADED: OnceBox<Loaded> = OnceBox::new();
 
 /// What this process has made. A thread that holds the lock waits for no other.
 static MADE: Mutex<BTreeMap<CodeKey, Vec<u8>>> = Mutex::new(BTreeMap::new());
@@ -76,7 +78,7 @@ pub unsafe fn load(path: &Path) -> io::Result<usize> {
     if LOADED.get().is_none() {
         let file = File::read(path, &image)?;
         // If another thread was faster, what it has loaded stays.
-        _ = LOADED.set(Loaded { image, file });
+        _ = LOADED.set(Box::new(Loaded { image, file }));
     }
     Ok(LOADED.get().and_then(|loaded| loaded.file.as_ref()).map_or(0, File::len))
 }

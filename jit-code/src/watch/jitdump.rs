@@ -10,13 +10,33 @@ use memmap2::{Mmap, MmapOptions};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const MAGIC: u32 = 0x4a69_5444;
 const VERSION: u32 = 1;
 const HEADER_BYTES: u32 = 40;
 const CODE_LOAD: u32 = 0;
 const DEBUG_INFO: u32 = 2;
+
+/// All dumps of the process.
+static ALL: Mutex<Vec<&'static Dump>> = Mutex::new(Vec::new());
+
+fn all() -> MutexGuard<'static, Vec<&'static Dump>> {
+    // Nothing panics halfway through a change of the list.
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The locks of all dumps.
+pub(crate) struct HeldDumps {
+    _written: Vec<MutexGuard<'static, Written>>,
+    _all: MutexGuard<'static, Vec<&'static Dump>>,
+}
+
+/// Takes the locks around a fork: in the child only the forking thread exists, so no other thread may hold them.
+pub(crate) fn hold() -> HeldDumps {
+    let all = all();
+    HeldDumps { _written: all.iter().map(|dump| dump.written()).collect(), _all: all }
+}
 
 /// A dump that functions are added to.
 #[derive(Debug)]
@@ -28,7 +48,7 @@ pub struct Dump {
 }
 
 #[derive(Debug)]
-struct Written {
+pub(crate) struct Written {
     file: File,
     functions: u64,
 }
@@ -52,10 +72,9 @@ impl Dump {
     /// The dump of this process in a directory, which is created if it does not exist; `None` if that fails. The file stays
     /// open until the process ends.
     pub fn of(machine: &Machine, directory: &Path) -> Option<&'static Dump> {
-        static ALL: Mutex<Vec<&'static Dump>> = Mutex::new(Vec::new());
         fs::create_dir_all(directory).ok()?;
         let directory = directory.canonicalize().ok()?;
-        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = all();
         if let Some(dump) = all.iter().find(|dump| dump.directory == directory) {
             return Some(dump);
         }
@@ -79,9 +98,14 @@ impl Dump {
         Some(Dump { directory, written: Mutex::new(Written { file, functions: 0 }), _mark: mark })
     }
 
+    fn written(&self) -> MutexGuard<'_, Written> {
+        // Nothing panics halfway through a record.
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Adds a function.
     pub(crate) fn add(&self, function: &Function<'_>) {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written();
         let number = written.functions;
         written.functions += 1;
         let path = self.directory.join(format!("jit-{}-{number}.txt", std::process::id()));
