@@ -69,6 +69,9 @@ pub fn parse_in_base(text: &[u8], base: u32) -> Option<f64> {
     } as f64)
 }
 
+/// The text of a number has no more bytes than this.
+pub(crate) const MOST_BYTES: usize = 32;
+
 /// Appends a number's text, `%.14g`.
 ///
 /// # Examples

@@ -484,3 +484,79 @@ fn a_run_finds_what_the_one_before_has_made() {
     assert!(nowhere.0 == 0 && nowhere.1 > 3, "{nowhere:?}");
     assert!(cache.join("stencils").is_file());
 }
+
+/// What the system refuses is an error, which a program may catch.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_that_the_system_refuses_is_an_error() {
+    use std::os::unix::process::CommandExt;
+
+    /// So much the process may have, with what it reserves for its stacks, which is more than half of it.
+    const BYTES: libc::rlim_t = 800 << 20;
+    const SCRIPT: &str = r#"
+        local kept = { ("x"):rep(5e7), ("y"):rep(5e7) }
+        local big = ("z"):rep(2e7)
+        local function try(what, f, ...)
+            local handled
+            local function handler(message) handled = message return message end
+            local ok, result = pcall(f, ...)
+            print(what, ok, type(result) == "string" and #result > 100 and #result or result)
+            result = nil
+            collectgarbage()
+            local arguments = { ... }
+            xpcall(function() return f(unpack(arguments)) end, handler)
+            assert(not handled, "as in C, no handler is called")
+            collectgarbage()
+        end
+        try("..", function() local s = big while true do s = s .. s end end)
+        try("...", function() return #(big .. big .. big .. big .. big .. big .. big .. big) end)
+        try("rep", string.rep, big, 20)
+        try("concat", table.concat, { big, big, big, big, big, big, big, big })
+        try("concat with", table.concat, { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, big)
+        try("format", string.format, "%s%s%s%s%s%s%s%s", big, big, big, big, big, big, big, big)
+        try("gsub", string.gsub, "abcdefgh", "%w", big)
+        try("gsub with captures", string.gsub, big, ".+", ("%0"):rep(9))
+        try("gsub with a function", string.gsub, "abcdefgh", "%w", function() return big end)
+        try("elements", function() local t = {} for i = 1, 1e9 do t[i] = i end end)
+        try("insert", function() local t = {} for i = 1, 1e9 do table.insert(t, i) end end)
+        try("keys", function() local t = {} for i = 1, 1e9 do t[i + 0.5] = i end end)
+        try("backwards", function() local t = {} for i = 1e9, 1, -1 do t[i] = i end end)
+        local all = {}
+        for i = 1, 1000 do all[i] = "still " .. i end
+        print(#table.concat(all), #big, #kept[1] + #kept[2])
+    "#;
+    let expected = [
+        "..",
+        "...",
+        "rep",
+        "concat",
+        "concat with",
+        "format",
+        "gsub",
+        "gsub with captures",
+        "gsub with a function",
+        "elements",
+        "insert",
+        "keys",
+        "backwards",
+    ];
+    let expected = expected.map(|what| format!("{what}\tfalse\tnot enough memory\n")).concat();
+    let expected = expected + "8893\t20000000\t100000000\n";
+    // Others take long to fill a table, and do it by the same functions.
+    for tier in ["interpreter", "climbing"] {
+        let limited = || {
+            let limit = libc::rlimit { rlim_cur: BYTES, rlim_max: BYTES };
+            // SAFETY: the system reads the limit.
+            match unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        let mut command = command("refused.lua", SCRIPT);
+        command.args(["--tier", tier, "refused.lua"]);
+        // SAFETY: `setrlimit` may be called between `fork` and `exec`.
+        unsafe { command.pre_exec(limited) };
+        let output = command.output().expect("it starts");
+        assert_eq!((text(&output.stdout), text(&output.stderr)), (expected.clone(), String::new()), "{tier}");
+    }
+}

@@ -309,7 +309,7 @@ fn rawget(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
 fn rawset(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
     let of = table(vm, frames, args, 0)?;
     let (key, value) = (any(vm, frames, args, 1)?, any(vm, frames, args, 2)?);
-    vm.heap.set(of, key, value).or_else(|error| vm.fail_in(frames, error.message()))?;
+    vm.heap.set(of, key, value).or_else(|error| vm.fail_on_key(frames, error))?;
     Ok(args[0])
 }
 
@@ -448,6 +448,7 @@ fn print_one(
     let Some(text) = text else {
         return vm.fail(frames, "'tostring' must return a string to 'print'");
     };
+    vm.make_room(out, text.len() + 2)?;
     if is_next {
         out.push(b'\t');
     }

@@ -2,7 +2,7 @@
 //!
 //! In: numbers, of which the lowest 32 bits of the nearest integer count. Out: the result as a number with a sign.
 
-use super::{Arguments, Natives, new_string, register};
+use super::{Arguments, Natives, register};
 use crate::object::value::Value;
 use crate::run::error::Result;
 use crate::run::vm::Vm;
@@ -82,7 +82,7 @@ fn tohex(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let value = bits(vm, args, 1)?;
     let count = if args.len() < 2 { 8 } else { bits(vm, args, 2)? as i32 };
     let text = if count < 0 { format!("{value:08X}") } else { format!("{value:08x}") };
-    new_string(vm, frames, &text.as_bytes()[8 - count.unsigned_abs().min(8) as usize..])
+    vm.new_string(&text.as_bytes()[8 - count.unsigned_abs().min(8) as usize..])
 }
 
 #[cfg(test)]

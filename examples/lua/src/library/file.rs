@@ -3,7 +3,7 @@
 //! In: a userdata that has a file. Out: what was read, or `true`; or `nil`, what the system says, and the error's number.
 
 use super::os::give_outcome;
-use super::{Arguments, Natives, new_string};
+use super::{Arguments, Natives};
 use crate::number;
 use crate::object::function::Userdata;
 use crate::object::value::{FUNCTION, USERDATA, Value};
@@ -70,26 +70,26 @@ fn to_string(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value
         true => format!("file ({:p})", Rc::as_ptr(&file)),
         false => "file (closed)".into(),
     };
-    new_string(vm, frames, text.as_bytes())
+    vm.new_string(text.as_bytes())
 }
 
 pub(super) fn close(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let file = open_file(vm, Arguments::new(frames, values))?;
     if file.is_standard {
-        let message = new_string(vm, frames, b"cannot close standard file")?;
+        let message = vm.new_string(b"cannot close standard file")?;
         return Ok(vm.give(&[Value::NIL, message]));
     }
     let outcome = file.stream.take().map_or(Ok(()), Stream::close);
-    give_outcome(vm, frames, outcome, None)
+    give_outcome(vm, outcome, None)
 }
 
 fn flush(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let file = open_file(vm, Arguments::new(frames, values))?;
-    flush_file(vm, frames, &file)
+    flush_file(vm, &file)
 }
 
-pub(super) fn flush_file(vm: &mut Vm, frames: &Frames<'_>, file: &OpenFile) -> Result<Value> {
-    give_outcome(vm, frames, with(file, Stream::flush), None)
+pub(super) fn flush_file(vm: &mut Vm, file: &OpenFile) -> Result<Value> {
+    give_outcome(vm, with(file, Stream::flush), None)
 }
 
 fn seek(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
@@ -105,7 +105,7 @@ fn seek(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let to = origin(args.integer_or(vm, 3, 0)?).ok_or_else(invalid_argument);
     match to.and_then(|to| with(&file, |stream| stream.seek(to))) {
         Ok(position) => Ok(Value::number(position as f64)),
-        Err(error) => give_outcome(vm, frames, Err(error), None),
+        Err(error) => give_outcome(vm, Err(error), None),
     }
 }
 
@@ -129,7 +129,6 @@ fn write(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
 
 /// Writes the arguments from one on.
 pub(super) fn write_values(vm: &mut Vm, args: Arguments<'_>, file: &OpenFile, first: usize) -> Result<Value> {
-    let frames = args.frames();
     let mut outcome = Ok(());
     for number in first..=args.len() {
         let written = match args.get(number).as_number() {
@@ -148,7 +147,7 @@ pub(super) fn write_values(vm: &mut Vm, args: Arguments<'_>, file: &OpenFile, fi
         // What comes behind an error is written all the same.
         outcome = outcome.and(written);
     }
-    give_outcome(vm, frames, outcome, None)
+    give_outcome(vm, outcome, None)
 }
 
 fn read(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
@@ -180,12 +179,7 @@ fn wanted(vm: &mut Vm, args: Arguments<'_>, number: usize) -> Result<Wanted> {
 }
 
 /// Reads one value; `nil` if there is nothing more.
-fn read_value(
-    vm: &mut Vm,
-    frames: &Frames<'_>,
-    stream: &mut Stream,
-    wanted: Wanted,
-) -> Result<io::Result<Value>> {
+fn read_value(vm: &mut Vm, stream: &mut Stream, wanted: Wanted) -> Result<io::Result<Value>> {
     let mut out = vm.library.take_buffer();
     let is_there = match wanted {
         Wanted::Number => match stream.read_number() {
@@ -198,7 +192,7 @@ fn read_value(
         Wanted::Bytes(count) => stream.read_bytes(count, &mut out),
     };
     let value = match is_there {
-        Ok(true) => Ok(new_string(vm, frames, &out)?),
+        Ok(true) => Ok(vm.new_string(&out)?),
         Ok(false) => Ok(Value::NIL),
         Err(error) => Err(error),
     };
@@ -213,7 +207,6 @@ pub(super) fn read_values(
     file: &Rc<OpenFile>,
     first: usize,
 ) -> Result<Value> {
-    let frames = args.frames();
     if Rc::ptr_eq(file, &vm.library.files.stdin) {
         // Whoever is asked should see the question.
         vm.library.files.stdout.flush();
@@ -222,9 +215,9 @@ pub(super) fn read_values(
     let mut number = first;
     loop {
         let wanted = if args.len() < first { Wanted::Line } else { wanted(vm, args, number)? };
-        let value = match with(file, |stream| read_value(vm, frames, stream, wanted))? {
+        let value = match with(file, |stream| read_value(vm, stream, wanted))? {
             Ok(value) => value,
-            Err(error) => return give_outcome(vm, frames, Err(error), None),
+            Err(error) => return give_outcome(vm, Err(error), None),
         };
         if number >= args.len() && results.is_empty() {
             return Ok(vm.give(&[value]));
@@ -261,7 +254,7 @@ fn next_line(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value
     if Rc::ptr_eq(&file, &vm.library.files.stdin) {
         vm.library.files.stdout.flush();
     }
-    match with(&file, |stream| read_value(vm, frames, stream, Wanted::Line))? {
+    match with(&file, |stream| read_value(vm, stream, Wanted::Line))? {
         Ok(line) if line.is_nil() => {
             if closes.get().is_true() && !file.is_standard {
                 file.stream.take();

@@ -116,18 +116,13 @@ fn open_argument(vm: &mut Vm, args: Arguments<'_>, name: Gc<Str>, mode: &[u8]) -
 }
 
 /// A new file, or what is wrong.
-fn give_stream(
-    vm: &mut Vm,
-    frames: &Frames<'_>,
-    stream: io::Result<Stream>,
-    name: Option<&[u8]>,
-) -> Result<Value> {
+fn give_stream(vm: &mut Vm, stream: io::Result<Stream>, name: Option<&[u8]>) -> Result<Value> {
     match stream {
         Ok(stream) => {
             let file = vm.library.files.open(stream);
             Ok(new_file(vm, file))
         }
-        Err(error) => give_outcome(vm, frames, Err(error), name),
+        Err(error) => give_outcome(vm, Err(error), name),
     }
 }
 
@@ -135,18 +130,18 @@ fn open(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let (name, mode) = (args.string(vm, 1)?, args.optional_string(vm, 2)?);
     let mode = mode.as_ref().map_or(&b"r"[..], |mode| until_zero(mode.bytes()));
-    give_stream(vm, frames, Stream::open(&path_of(name), mode), Some(until_zero(name.bytes())))
+    give_stream(vm, Stream::open(&path_of(name), mode), Some(until_zero(name.bytes())))
 }
 
 fn popen(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let (text, mode) = (args.string(vm, 1)?, args.optional_string(vm, 2)?);
     let mode = mode.as_ref().map_or(&b"r"[..], |mode| until_zero(mode.bytes()));
-    give_stream(vm, frames, Stream::command(shell(text), mode), Some(until_zero(text.bytes())))
+    give_stream(vm, Stream::command(shell(text), mode), Some(until_zero(text.bytes())))
 }
 
-fn tmpfile(vm: &mut Vm, frames: &Frames<'_>, _: &[Value]) -> Result<Value> {
-    give_stream(vm, frames, Stream::temporary(), None)
+fn tmpfile(vm: &mut Vm, _: &Frames<'_>, _: &[Value]) -> Result<Value> {
+    give_stream(vm, Stream::temporary(), None)
 }
 
 /// `io.input` and `io.output`: the default file, which an argument may replace.
@@ -193,7 +188,7 @@ fn write(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
 fn flush(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let file = open_default(vm, args, OUTPUT)?;
-    file::flush_file(vm, frames, &file)
+    file::flush_file(vm, &file)
 }
 
 fn lines(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {

@@ -37,8 +37,7 @@ use crate::object::table::{Room, Table};
 use crate::object::value::Value;
 use crate::run::error::Result;
 use crate::run::slow::NativeFunction;
-use crate::run::vm::{NO_MEMORY, Vm};
-use azulejo::Frames;
+use crate::run::vm::Vm;
 
 /// Functions and their names.
 pub(crate) type Natives = [(&'static str, NativeFunction)];
@@ -97,21 +96,12 @@ pub(crate) fn rooted<T>(vm: &mut Vm, values: &[Value], body: impl FnOnce(&mut Vm
     result
 }
 
-/// The string of bytes that a function has made, which may be too many.
-pub(crate) fn new_string(vm: &mut Vm, frames: &Frames<'_>, bytes: &[u8]) -> Result<Value> {
-    vm.new_string(frames, bytes)
-}
-
-/// The error of texts that are too large. It has no position.
-pub(crate) fn no_memory<T>(vm: &mut Vm, frames: &Frames<'_>) -> Result<T> {
-    vm.fail_plainly(frames, NO_MEMORY)
-}
-
-/// Lets a function make a string in memory that is used again.
-pub(crate) fn built(vm: &mut Vm, frames: &Frames<'_>, build: impl FnOnce(&mut Vec<u8>)) -> Result<Value> {
+/// Lets a function make a string of at most so many bytes, in memory that is used again.
+pub(crate) fn built(vm: &mut Vm, most: usize, build: impl FnOnce(&mut Vec<u8>)) -> Result<Value> {
     let mut buffer = vm.library.take_buffer();
+    vm.make_room(&mut buffer, most)?;
     build(&mut buffer);
-    let result = new_string(vm, frames, &buffer);
+    let result = vm.new_string(&buffer);
     vm.library.bring_back(buffer);
     result
 }

@@ -2,7 +2,7 @@
 //!
 //! The only locale is that of C. Times are local as far as the system tells.
 
-use super::{Arguments, Natives, built, new_string, register};
+use super::{Arguments, Natives, built, register};
 use crate::calendar::{self, Date};
 use crate::number::{to_i64, until_zero};
 use crate::object::heap::Gc;
@@ -52,12 +52,7 @@ pub(super) fn shell(text: Gc<Str>) -> Command {
 }
 
 /// The results of what the system was asked for: `true`, or `nil`, what is wrong with what, and the error's number.
-pub(super) fn give_outcome(
-    vm: &mut Vm,
-    frames: &Frames<'_>,
-    outcome: io::Result<()>,
-    name: Option<&[u8]>,
-) -> Result<Value> {
+pub(super) fn give_outcome(vm: &mut Vm, outcome: io::Result<()>, name: Option<&[u8]>) -> Result<Value> {
     match outcome {
         Ok(()) => Ok(vm.give(&[Value::TRUE])),
         Err(error) => {
@@ -66,7 +61,7 @@ pub(super) fn give_outcome(
                 Some(name) => [name, b": ", text.as_bytes()].concat(),
                 None => text.into_bytes(),
             };
-            let message = new_string(vm, frames, &message)?;
+            let message = vm.new_string(&message)?;
             Ok(vm.give(&[Value::NIL, message, Value::number(f64::from(number))]))
         }
     }
@@ -134,7 +129,7 @@ fn date(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
         }
         return Ok(Value::table(table));
     }
-    built(vm, frames, |out| {
+    built(vm, 0, |out| {
         let mut rest = format;
         while let [first, behind @ ..] = rest {
             rest = match (first, behind) {
@@ -228,7 +223,7 @@ fn exit(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
 fn getenv(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let name = Arguments::new(frames, values).string(vm, 1)?;
     match std::env::var_os(path_of(name)) {
-        Some(value) => new_string(vm, frames, value.as_encoded_bytes()),
+        Some(value) => vm.new_string(value.as_encoded_bytes()),
         None => Ok(Value::NIL),
     }
 }
@@ -240,14 +235,14 @@ fn remove(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
         Ok(found) if found.is_dir() => std::fs::remove_dir(&path),
         _ => std::fs::remove_file(&path),
     };
-    give_outcome(vm, frames, outcome, Some(until_zero(name.bytes())))
+    give_outcome(vm, outcome, Some(until_zero(name.bytes())))
 }
 
 fn rename(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let (from, to) = (args.string(vm, 1)?, args.string(vm, 2)?);
     let outcome = std::fs::rename(path_of(from), path_of(to));
-    give_outcome(vm, frames, outcome, Some(until_zero(from.bytes())))
+    give_outcome(vm, outcome, Some(until_zero(from.bytes())))
 }
 
 fn setlocale(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
@@ -257,14 +252,14 @@ fn setlocale(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value
     let name = args.optional_string(vm, 1)?;
     args.word(vm, 2, Some("all"), &CATEGORIES)?;
     match name.as_ref().map(|name| until_zero(name.bytes())) {
-        None | Some(b"" | b"C" | b"POSIX") => new_string(vm, frames, b"C"),
+        None | Some(b"" | b"C" | b"POSIX") => vm.new_string(b"C"),
         _ => Ok(Value::NIL),
     }
 }
 
 fn tmpname(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     match temporary_file() {
-        Ok((path, _)) => new_string(vm, frames, path.as_os_str().as_encoded_bytes()),
+        Ok((path, _)) => vm.new_string(path.as_os_str().as_encoded_bytes()),
         Err(_) => Arguments::new(frames, values).fail(vm, "unable to generate a unique filename"),
     }
 }

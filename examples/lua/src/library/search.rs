@@ -3,7 +3,7 @@
 //! In: a subject and a pattern. Out: places, captures, or a string with matches replaced. A pattern is compiled once, and remembered by
 //! its text.
 
-use super::{Arguments, as_text, new_string, rooted};
+use super::{Arguments, as_text, rooted};
 use crate::object::heap::{Gc, Heap};
 use crate::object::string::Str;
 use crate::object::value::{FUNCTION, Type, Value};
@@ -95,6 +95,7 @@ impl Vm {
 fn refused<T>(vm: &mut Vm, args: Arguments<'_>, error: PatternError) -> Result<T> {
     match error {
         PatternError::Stopped => vm.stop(Ending::Interrupted),
+        PatternError::NoMemory => vm.fail_for_memory(),
         PatternError::TooManySteps => {
             vm.engine.set_fuel(0);
             vm.stop(Ending::OutOfFuel)
@@ -186,12 +187,15 @@ pub(super) fn gsub(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result
     let kept = [Value::string(subject), args.get(3)];
     rooted(vm, &kept, |vm| {
         let (mut state, mut out) = (Gsub::new(limit), vm.library.take_buffer());
-        while replace_next(vm, args, (&mut state, &mut out), (&pattern, subject), replacement)? {}
+        while replace_next(vm, args, (&mut state, &mut out), (&pattern, subject), replacement)? {
+            // More room than there may be is an error even if there is some.
+            vm.make_room(&mut out, 0)?;
+        }
         let result = match state.count() {
             0 => Value::string(subject),
             _ => {
-                state.finish(subject.bytes(), &mut out);
-                new_string(vm, frames, &out)?
+                state.finish(subject.bytes(), &mut out).or_else(|error| refused(vm, args, error))?;
+                vm.new_string(&out)?
             }
         };
         vm.library.bring_back(out);
@@ -236,8 +240,14 @@ fn replace_next(
         false => vm.get(args.frames(), callee, captures[0])?,
     };
     match as_text(vm, value) {
-        Some(text) => text.append_to(out),
-        None if !value.is_true() => out.extend_from_slice(&subject[whole]),
+        Some(text) => {
+            vm.make_room(out, text.len())?;
+            text.append_to(out);
+        }
+        None if !value.is_true() => {
+            vm.make_room(out, whole.len())?;
+            out.extend_from_slice(&subject[whole]);
+        }
         None => {
             let message = format!("invalid replacement value (a {})", value.type_of().name());
             return args.fail(vm, message);

@@ -1,7 +1,7 @@
 //! `string`: all functions but those that look for patterns.
 
 use super::arguments::MOST_ON_STACK;
-use super::{Arguments, Natives, built, new_string, no_memory, register, search};
+use super::{Arguments, Natives, built, register, search};
 use crate::object::heap::ObjectKind;
 use crate::object::table::Room;
 use crate::object::value::{FUNCTION, Type, Value};
@@ -51,7 +51,7 @@ fn sub(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     if range.len() == text.len() {
         return Ok(Value::string(text));
     }
-    Ok(Value::string(vm.heap.string(&text.bytes()[range])))
+    vm.new_string(&text.bytes()[range])
 }
 
 fn byte(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
@@ -89,7 +89,7 @@ fn char(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     for number in 1..=args.len() {
         buffer.push(char_at(vm, args, number)?);
     }
-    let result = new_string(vm, frames, &buffer);
+    let result = vm.new_string(&buffer);
     vm.library.bring_back(buffer);
     result
 }
@@ -106,25 +106,23 @@ fn char_at(vm: &mut Vm, args: Arguments<'_>, number: usize) -> Result<u8> {
 fn rep(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let (text, count) = (args.string(vm, 1)?, args.int(vm, 2)?);
-    match transform::repeat(text.bytes(), count, vm.most_bytes()) {
-        Some(repeated) => new_string(vm, frames, &repeated),
-        None => no_memory(vm, frames),
-    }
+    let count = usize::try_from(count).unwrap_or(0);
+    built(vm, text.len().saturating_mul(count), |out| transform::repeat(text.bytes(), count, out))
 }
 
 fn upper(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let text = Arguments::new(frames, values).string(vm, 1)?;
-    built(vm, frames, |out| transform::upper(text.bytes(), out))
+    built(vm, text.len(), |out| transform::upper(text.bytes(), out))
 }
 
 fn lower(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let text = Arguments::new(frames, values).string(vm, 1)?;
-    built(vm, frames, |out| transform::lower(text.bytes(), out))
+    built(vm, text.len(), |out| transform::lower(text.bytes(), out))
 }
 
 fn reverse(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let text = Arguments::new(frames, values).string(vm, 1)?;
-    built(vm, frames, |out| transform::reverse(text.bytes(), out))
+    built(vm, text.len(), |out| transform::reverse(text.bytes(), out))
 }
 
 fn dump(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
@@ -133,17 +131,21 @@ fn dump(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let closure =
         function.as_object(FUNCTION).filter(|_| function.object_kind() == Some(ObjectKind::Closure));
     match closure.and_then(|closure| vm.dump(closure)) {
-        Some(bytes) => new_string(vm, frames, &bytes),
+        Some(bytes) => vm.new_string(&bytes),
         None => args.fail(vm, "unable to dump given function"),
     }
 }
 
 fn format(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
+    /// `%99.99f` of the largest number has fewer bytes than this.
+    const MOST_OF_NUMBER: usize = 512;
     let args = Arguments::new(frames, values);
     let template = args.string(vm, 1)?;
     let template = template.bytes();
     let mut out = vm.library.take_buffer();
     let (mut at, mut number) = (0, 1);
+    // What is between the items, and a number, which has a precision of two digits.
+    vm.make_room(&mut out, template.len() + MOST_OF_NUMBER)?;
     while let Some(item) = put_literal(template, at, &mut out) {
         number += 1;
         if number > args.len() {
@@ -154,12 +156,19 @@ fn format(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
             Err(error) => return args.fail(vm, error.text()),
         };
         match spec.takes_number() {
-            true => spec.put_number(args.number(vm, number)?, &mut out),
-            false => spec.put_text(args.string(vm, number)?.bytes(), &mut out),
+            true => {
+                vm.make_room(&mut out, template.len() + MOST_OF_NUMBER)?;
+                spec.put_number(args.number(vm, number)?, &mut out);
+            }
+            false => {
+                let text = args.string(vm, number)?;
+                vm.make_room(&mut out, template.len() + spec.most_bytes(text.bytes()))?;
+                spec.put_text(text.bytes(), &mut out);
+            }
         }
         at = end;
     }
-    let result = new_string(vm, frames, &out);
+    let result = vm.new_string(&out);
     vm.library.bring_back(out);
     result
 }

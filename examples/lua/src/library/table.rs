@@ -1,6 +1,6 @@
 //! `table`. Nothing here asks metatables: C's Lua reads and writes the tables themselves.
 
-use super::{Arguments, Natives, new_string, register, rooted, sort};
+use super::{Arguments, Natives, register, rooted, sort};
 use crate::number;
 use crate::object::heap::Gc;
 use crate::object::table::{Position, Table};
@@ -41,7 +41,7 @@ pub(super) fn set_element(
     }
     match vm.heap.set_integer(table, at, value) {
         Ok(()) => Ok(()),
-        Err(error) => vm.fail_plainly(frames, error.message()),
+        Err(error) => vm.fail_on_key(frames, error),
     }
 }
 
@@ -122,8 +122,14 @@ fn concat(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     for at in first..=last {
         let value = table.get_integer(at);
         match (value.as_string(), value.as_number()) {
-            (Some(text), _) => text.append_to(&mut out),
-            (_, Some(number)) => number::write(number, &mut out),
+            (Some(text), _) => {
+                vm.make_room(&mut out, text.len())?;
+                text.append_to(&mut out);
+            }
+            (_, Some(number)) => {
+                vm.make_room(&mut out, number::MOST_BYTES)?;
+                number::write(number, &mut out);
+            }
             _ => {
                 let name = value.type_of().name();
                 return args.fail(vm, format!("invalid value ({name}) at index {at} in table for 'concat'"));
@@ -132,10 +138,11 @@ fn concat(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
         if at < last
             && let Some(separator) = separator
         {
+            vm.make_room(&mut out, separator.len())?;
             separator.append_to(&mut out);
         }
     }
-    let result = new_string(vm, frames, &out);
+    let result = vm.new_string(&out);
     vm.library.bring_back(out);
     result
 }

@@ -65,21 +65,23 @@ impl Table {
 
 impl Heap {
     /// Memory for so many values, which belongs to a table. What is in it has to be written.
-    pub(crate) fn values(&mut self, count: u32) -> *mut Cell<Value> {
-        let memory = self.allocate(HEADER + count as usize * size_of::<Value>());
+    pub(crate) fn values(&mut self, count: u32) -> Result<*mut Cell<Value>, KeyError> {
+        let memory = self.try_allocate(HEADER + count as usize * size_of::<Value>());
+        let memory = memory.ok_or(KeyError::NoMemory)?;
         // SAFETY: there is so much memory.
         unsafe {
             memory.cast::<Header>().write(Header::new(ObjectKind::Values, self.memory_color(), count));
-            memory.add(HEADER).cast::<Cell<Value>>()
+            Ok(memory.add(HEADER).cast::<Cell<Value>>())
         }
     }
 
     /// Makes memory for values larger that is an object of its own; returns where it is.
-    fn grow_values(&mut self, values: *mut Cell<Value>, count: u32) -> *mut Cell<Value> {
+    fn grow_values(&mut self, values: *mut Cell<Value>, count: u32) -> Result<*mut Cell<Value>, KeyError> {
         let object = self.grow(header_of(values), HEADER + count as usize * size_of::<Value>());
+        let object = object.ok_or(KeyError::NoMemory)?;
         object.len.set(count);
         // SAFETY: the values are behind the header.
-        unsafe { object.pointer().add(1).cast() }
+        Ok(unsafe { object.pointer().add(1).cast() })
     }
 
     /// Gives back memory for values, unless it is the table's own.
@@ -96,23 +98,25 @@ impl Heap {
         }
     }
 
-    /// Makes room for so many elements.
-    pub(crate) fn reserve_elements(&mut self, table: Gc<Table>, capacity: u32) {
+    /// Makes room for so many elements. If that fails, the table stays as it is.
+    pub(crate) fn reserve_elements(&mut self, table: Gc<Table>, capacity: u32) -> Result<(), KeyError> {
         let (old, room) = (table.array_room.get(), capacity + 1);
         if room <= old {
-            return;
+            return Ok(());
         }
-        table.array_room.set(room);
         let is_alone = !table.header.has(Table::INLINE_ELEMENTS);
         if is_alone && is_large(HEADER + old as usize * size_of::<Value>()) {
-            table.array.set(self.grow_values(table.array.get(), room));
-            return;
+            table.array.set(self.grow_values(table.array.get(), room)?);
+            table.array_room.set(room);
+            return Ok(());
         }
-        let (array, end) = (self.values(room), table.array_end.get() as usize);
+        let (array, end) = (self.values(room)?, table.array_end.get() as usize);
+        table.array_room.set(room);
         // SAFETY: so many values are there, and there is room for them.
         unsafe { array.copy_from_nonoverlapping(table.array.get(), end) };
         let array = table.array.replace(array);
         self.free_values(table, array, (Table::INLINE_ELEMENTS, old));
+        Ok(())
     }
 
     /// Sets the elements from a key on, of a table that a constructor makes.
@@ -127,7 +131,7 @@ impl Heap {
             return keyed.try_for_each(|(value, key)| self.set_integer(table, key, *value));
         }
         let end = u32::try_from(first as usize + values.len()).map_err(|_| KeyError::Overflow)?;
-        self.reserve_elements(table, end - 1);
+        self.reserve_elements(table, end - 1)?;
         for (value, at) in values.iter().zip(first as usize..) {
             // SAFETY: there is room for it.
             unsafe { table.array.get().add(at).write(Cell::new(*value)) };
@@ -147,7 +151,7 @@ impl Heap {
                     return self.add_hashed(table, Value::number(len as f64 + 1.0), value);
                 }
                 let doubled = len.max(2).checked_mul(2).ok_or(KeyError::Overflow)?;
-                self.reserve_elements(table, doubled);
+                self.reserve_elements(table, doubled)?;
             }
             // SAFETY: there is room for it.
             unsafe { (*table.array.get().add(end as usize)).set(value) };
@@ -164,9 +168,9 @@ impl Heap {
 
     /// Makes the array as long as more than half of its elements are there, with those of the hash part and one more key. Returns
     /// whether that key is within the array now.
-    pub(super) fn move_to_array(&mut self, table: Gc<Table>, key: i64) -> bool {
+    pub(super) fn move_to_array(&mut self, table: Gc<Table>, key: i64) -> Result<bool, KeyError> {
         let len = table.array_len();
-        let Some(hash) = table.hash.get() else { return false };
+        let Some(hash) = table.hash.get() else { return Ok(false) };
         // For each power of two, how many keys are above the one before, and not above this.
         let mut counts = [0u32; 32];
         let mut count = |key: i64| {
@@ -186,13 +190,13 @@ impl Heap {
             }
         }
         if best <= len as u64 || key < 1 || key as u64 > best {
-            return false;
+            return Ok(false);
         }
         if best > MOST_WEAK as u64 && self.is_weak(table) {
-            return false;
+            return Ok(false);
         }
         let best = best as u32;
-        self.reserve_elements(table, best);
+        self.reserve_elements(table, best)?;
         for key in len + 1..=best {
             let moved = hash.find(Value::number(key as f64));
             let value = moved.map_or(Value::NIL, |at| hash.take(at));
@@ -201,7 +205,7 @@ impl Heap {
             self.wrote(table, value);
         }
         table.array_end.set(best + 1);
-        true
+        Ok(true)
     }
 }
 

@@ -91,15 +91,21 @@ impl Blocks {
         Blocks { sizes, large, spans: Spans::default(), unused: 0, sweep: 0, bytes: 0 }
     }
 
-    /// Memory for an object; its bytes are what they were. `is_garbage` says whether an object is garbage, and is told of it before its
+    /// Memory for an object; its bytes are what they were. Nothing if it is large, and the system has no such memory. `is_garbage` says whether an object is garbage, and is told of it before its
     /// memory is taken.
     #[inline]
-    pub(super) fn allocate(&mut self, bytes: usize, is_garbage: impl FnMut(*mut Header) -> bool) -> *mut u8 {
+    pub(super) fn allocate(
+        &mut self,
+        bytes: usize,
+        is_garbage: impl FnMut(*mut Header) -> bool,
+    ) -> Option<*mut u8> {
         let bytes = rounded(bytes);
-        self.bytes += bytes;
         if is_large(bytes) {
-            return self.large.allocate(bytes);
+            let memory = self.large.allocate(bytes)?;
+            self.bytes += bytes;
+            return Some(memory);
         }
+        self.bytes += bytes;
         let index = bytes / GRAIN - 1;
         let mut cell = self.sizes[index].free;
         if cell.is_null() {
@@ -107,7 +113,7 @@ impl Blocks {
         }
         // SAFETY: free cells are linked.
         self.sizes[index].free = unsafe { (*cell).next };
-        cell.cast()
+        Some(cell.cast())
     }
 
     /// Finds free cells of a size, and gives the first: sweeps some blocks, takes more of the newest block, or makes a block.
@@ -227,11 +233,11 @@ impl Blocks {
         Some((1 << 13) + (before - self.bytes) / 4)
     }
 
-    /// Makes a large object larger; returns where it is now. Its bytes stay.
-    pub(super) fn grow(&mut self, object: *mut Header, bytes: usize) -> *mut Header {
-        let (now, before) = self.large.grow(object, rounded(bytes));
+    /// Makes a large object larger; returns where it is now, if there is memory. Its bytes stay.
+    pub(super) fn grow(&mut self, object: *mut Header, bytes: usize) -> Option<*mut Header> {
+        let (now, before) = self.large.grow(object, rounded(bytes))?;
         self.bytes += rounded(bytes) - before;
-        now
+        Some(now)
     }
 
     /// Gives back an object that nothing refers to, of which the size is known.

@@ -7,6 +7,7 @@
 //! The part of a weak table may have entries of which the collector knows that their key or value is garbage, before it has removed them
 //! ([`HashPart::set_waiting`]). Until then whoever looks at a value sees `nil` there.
 
+use super::table::KeyError;
 use crate::object::function::Userdata;
 use crate::object::heap::{Gc, Header, Heap, ObjectKind};
 use crate::object::value::{NIL, Value};
@@ -70,20 +71,21 @@ impl HashPart {
     /// The index begins so many bytes behind the part, and half an entry more for each unit of the mask.
     pub(crate) const INDEX: usize = size_of::<HashPart>() + size_of::<Entry>() / 2;
 
-    /// A part with room for this many entries. `None` if that is more than there can be.
-    pub(super) fn new(heap: &mut Heap, room: u32) -> Option<Gc<HashPart>> {
-        let capacity = room.max(LEAST).checked_next_power_of_two().filter(|capacity| *capacity < 1 << 29)?;
+    /// A part with room for this many entries, if there can be so many.
+    pub(super) fn new(heap: &mut Heap, room: u32) -> Result<Gc<HashPart>, KeyError> {
+        let capacity = room.max(LEAST).checked_next_power_of_two().filter(|capacity| *capacity < 1 << 29);
+        let capacity = capacity.ok_or(KeyError::Overflow)?;
         let places = 2 * capacity;
         let entries = capacity as usize * size_of::<Entry>();
         let bytes = size_of::<HashPart>() + entries + places as usize * size_of::<u32>();
-        let memory = heap.allocate(bytes);
+        let memory = heap.try_allocate(bytes).ok_or(KeyError::NoMemory)?;
         let header = Header::new(ObjectKind::Words, heap.memory_color(), capacity);
         // SAFETY: there is so much memory.
         unsafe {
             memory.cast::<HashPart>().write(HashPart { header, used: Cell::new(0), mask: places - 1 });
             let part = Gc::<HashPart>::of(memory.cast());
             part.index_start().cast_mut().write_bytes(0, places as usize);
-            Some(part)
+            Ok(part)
         }
     }
 

@@ -14,9 +14,16 @@ use crate::object::function::Definition;
 use crate::object::shape::Shapes;
 use crate::object::string::{Str, Strings};
 use crate::object::table::Table;
+use std::alloc::{Layout, handle_alloc_error};
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
+
+/// Ends the process, since the system has no memory.
+#[cold]
+pub(super) fn refused(bytes: usize) -> ! {
+    handle_alloc_error(Layout::from_size_align(bytes, 1).expect("no object is larger than memory"))
+}
 
 /// All objects of a program.
 pub struct Heap {
@@ -67,20 +74,26 @@ impl Heap {
         self.blocks.bytes
     }
 
-    /// Memory for an object, whose header has to be written.
+    /// Memory for an object, whose header has to be written. Ends the process if the system has none: see [`try_allocate`](Heap::try_allocate).
     #[inline]
     pub(crate) fn allocate(&mut self, bytes: usize) -> *mut u8 {
+        self.try_allocate(bytes).unwrap_or_else(|| refused(bytes))
+    }
+
+    /// Likewise; nothing if the object is large, and the system has no such memory. So it is for objects whose size a program chooses.
+    #[inline]
+    pub(crate) fn try_allocate(&mut self, bytes: usize) -> Option<*mut u8> {
         self.collector.debt += bytes as isize;
         let garbage = self.garbage_color();
         let Heap { blocks, strings, lost_values, .. } = self;
         blocks.allocate(bytes, |object| collect::is_garbage(object, garbage, strings, lost_values))
     }
 
-    /// Makes a large object larger; returns where it is now.
-    pub(super) fn grow(&mut self, object: Gc<Header>, bytes: usize) -> Gc<Header> {
+    /// Makes a large object larger; returns where it is now, if there is memory.
+    pub(super) fn grow(&mut self, object: Gc<Header>, bytes: usize) -> Option<Gc<Header>> {
         self.collector.debt += bytes as isize / 2;
         // SAFETY: the object is there.
-        unsafe { Gc::of(self.blocks.grow(object.pointer(), bytes)) }
+        self.blocks.grow(object.pointer(), bytes).map(|grown| unsafe { Gc::of(grown) })
     }
 
     /// Counts memory that an object of this size has elsewhere towards the next step of the collector.

@@ -7,7 +7,7 @@
 
 use super::header::Header;
 use super::kept::KeptMemory;
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
+use std::alloc::{Layout, alloc, dealloc, realloc};
 
 /// The alignment of objects, and of what is in front of them.
 const ALIGN: usize = 16;
@@ -53,33 +53,34 @@ fn object_of(prefix: *mut Prefix) -> *mut Header {
 }
 
 impl LargeObjects {
-    /// Memory for an object of this size.
-    pub(super) fn allocate(&mut self, bytes: usize) -> *mut u8 {
+    /// Memory for an object of this size; nothing if the system has none.
+    pub(super) fn allocate(&mut self, bytes: usize) -> Option<*mut u8> {
         // SAFETY: the size is not zero.
         let new = || unsafe { alloc(layout(bytes)) };
         let memory: *mut Prefix = self.kept.take(bytes).unwrap_or_else(new).cast();
         if memory.is_null() {
-            handle_alloc_error(layout(bytes));
+            return None;
         }
         // SAFETY: there is room for it.
         unsafe { memory.write(Prefix { place: self.list.len(), bytes }) };
         self.list.push(memory);
-        object_of(memory).cast()
+        Some(object_of(memory).cast())
     }
 
-    /// Makes an object larger; returns where it is, and how many bytes it had.
-    pub(super) fn grow(&mut self, object: *mut Header, bytes: usize) -> (*mut Header, usize) {
+    /// Makes an object larger; returns where it is, and how many bytes it had. Nothing if the system has no such memory; the object stays
+    /// then.
+    pub(super) fn grow(&mut self, object: *mut Header, bytes: usize) -> Option<(*mut Header, usize)> {
         let prefix = prefix_of(object);
         // SAFETY: the object is there, and was allocated with this layout.
         unsafe {
             let (place, before) = ((*prefix).place, (*prefix).bytes);
             let memory: *mut Prefix = realloc(prefix.cast(), layout(before), layout(bytes).size()).cast();
             if memory.is_null() {
-                handle_alloc_error(layout(bytes));
+                return None;
             }
             (*memory).bytes = bytes;
             self.list[place] = memory;
-            (object_of(memory), before)
+            Some((object_of(memory), before))
         }
     }
 

@@ -5,7 +5,7 @@
 
 pub(crate) use super::string_set::Strings;
 
-use crate::object::heap::{Gc, Header, Heap, ObjectKind, color};
+use crate::object::heap::{Gc, Header, Heap, ObjectKind, color, refused};
 use std::cell::Cell;
 
 /// A string on the heap. Its bytes follow, and a zero. The lower half of its hash are the flags of the header.
@@ -138,12 +138,22 @@ fn hash_of_many(start: u64, bytes: &[u8]) -> u64 {
 }
 
 impl Heap {
-    /// The string of these bytes.
+    /// The string of these bytes. Ends the process if there is no memory for it: see [`try_string`](Heap::try_string).
     ///
     /// # Panics
     ///
     /// If there are more than [`MAX_LEN`] bytes.
+    #[inline]
     pub fn string(&mut self, bytes: &[u8]) -> Gc<Str> {
+        self.try_string(bytes).unwrap_or_else(|| refused(bytes.len()))
+    }
+
+    /// Likewise; nothing if there is no memory for a long one.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than [`MAX_LEN`] bytes.
+    pub fn try_string(&mut self, bytes: &[u8]) -> Option<Gc<Str>> {
         let (found, hash) = match *bytes {
             [] => (self.strings.empty(), 0),
             [byte] => (self.strings.single(byte), hash_of(bytes)),
@@ -155,7 +165,7 @@ impl Heap {
         match found {
             Some(string) => {
                 self.revive(string);
-                string
+                Some(string)
             }
             None => self.new_string(bytes, hash),
         }
@@ -169,7 +179,7 @@ impl Heap {
                 self.revive(string);
                 string
             }
-            None => self.new_string(&[byte], hash_of(&[byte])),
+            None => self.new_string(&[byte], hash_of(&[byte])).expect("it is short"),
         }
     }
 
@@ -181,11 +191,11 @@ impl Heap {
         }
     }
 
-    /// Makes a string that is not there.
+    /// Makes a string that is not there, if there is memory.
     #[inline(never)]
-    fn new_string(&mut self, bytes: &[u8], hash: u32) -> Gc<Str> {
+    fn new_string(&mut self, bytes: &[u8], hash: u32) -> Option<Gc<Str>> {
         assert!(bytes.len() <= MAX_LEN, "the string is too long");
-        let memory = self.allocate(size_of::<Str>() + bytes.len() + 1);
+        let memory = self.try_allocate(size_of::<Str>() + bytes.len() + 1)?;
         // SAFETY: there is so much memory.
         let string = unsafe {
             let header = Header::new(ObjectKind::String, self.white(), bytes.len() as u32);
@@ -197,7 +207,7 @@ impl Heap {
             Gc::of(memory.cast())
         };
         self.strings.add(string);
-        string
+        Some(string)
     }
 
     /// Keeps a string for the heap's whole life.

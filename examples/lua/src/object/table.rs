@@ -43,6 +43,9 @@ pub struct Table {
     pub(crate) zero: Cell<Value>,
 }
 
+/// What the error says that there is no room for what a program makes.
+pub(crate) const NO_MEMORY: &str = "not enough memory";
+
 /// Why a key cannot be assigned to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyError {
@@ -52,6 +55,8 @@ pub enum KeyError {
     Nan,
     /// The table is too large.
     Overflow,
+    /// The system has no memory for it.
+    NoMemory,
 }
 
 impl KeyError {
@@ -70,6 +75,7 @@ impl KeyError {
             KeyError::Nil => "table index is nil",
             KeyError::Nan => "table index is NaN",
             KeyError::Overflow => "table overflow",
+            KeyError::NoMemory => NO_MEMORY,
         }
     }
 }
@@ -240,7 +246,8 @@ impl Heap {
         };
         let table = self.with_inline(slots, elements, self.shapes.root());
         if elements < room.elements {
-            self.reserve_elements(table, room.elements);
+            // The room is made later if there is no memory now.
+            _ = self.reserve_elements(table, room.elements);
         }
         table
     }
@@ -357,7 +364,7 @@ impl Heap {
         let slot = shape.count();
         if slot >= table.slot_capacity() {
             let capacity = (2 * slot).max(4);
-            self.reserve_slots(table, capacity);
+            self.reserve_slots(table, capacity)?;
             shape.note_wanted(capacity);
         }
         // SAFETY: there is room for this slot.
@@ -367,12 +374,13 @@ impl Heap {
     }
 
     /// Makes room for so many slots, which are more than there are.
-    fn reserve_slots(&mut self, table: Gc<Table>, capacity: u32) {
-        let slots = self.values(capacity);
+    fn reserve_slots(&mut self, table: Gc<Table>, capacity: u32) -> Result<(), KeyError> {
+        let slots = self.values(capacity)?;
         // SAFETY: the table has so many slots, and there is room for them.
         unsafe { slots.copy_from_nonoverlapping(table.slots.get(), table.shape.get().count() as usize) };
         self.free_values(table, table.slots.replace(slots), (Table::INLINE_SLOTS, table.slot_capacity()));
         table.header.len.set(capacity);
+        Ok(())
     }
 
     /// Makes a table a map that is about to get a key which the program has computed, and has many: nobody finds those by a shape, and shapes
@@ -414,7 +422,7 @@ impl Heap {
         // What is in the hash part may be more use in the array.
         let mut least = 0;
         if let Some(integer) = key.as_integer() {
-            if self.move_to_array(table, integer) {
+            if self.move_to_array(table, integer)? {
                 return self.set(table, key, value);
             }
             // All elements were looked at: that pays once in a while, even if the keys in the hash part do not stay there for long.
@@ -423,7 +431,7 @@ impl Heap {
         let old = table.hash.get();
         let live = old.map_or(0, |hash| hash.live().count() as u32);
         let room = (live + live / 2 + 1).max(least);
-        let new = HashPart::new(self, room).ok_or(KeyError::Overflow)?;
+        let new = HashPart::new(self, room)?;
         if let Some(hash) = old {
             hash.live().for_each(|entry| {
                 new.add(entry.key.get(), entry.value.get());
@@ -455,7 +463,8 @@ impl Heap {
         let shape = self.shapes.with_meta(table.shape.get(), meta);
         self.set_shape(table, shape);
         if table.slot_capacity() == 0 && shape.wanted() > 0 {
-            self.reserve_slots(table, shape.wanted());
+            // The room is made later if there is no memory now.
+            _ = self.reserve_slots(table, shape.wanted());
         }
         self.metatable_changes(table);
     }

@@ -3,7 +3,7 @@
 //! In: frames that wait, and what the collector is to do. Out: memory, finalizers that have run, and values of userdata that are dropped.
 
 use super::roots::Roots;
-use super::vm::{NO_MEMORY, Vm};
+use super::vm::Vm;
 use crate::object::heap::Heap;
 use crate::object::value::{USERDATA, Value};
 use crate::run::error::Thrown;
@@ -27,7 +27,7 @@ impl Vm {
         if self.heap.is_too_large() {
             self.collect(frames, true);
             if self.heap.is_too_large() {
-                return self.fail_plainly(frames, NO_MEMORY);
+                return self.fail_for_memory();
             }
         }
         self.finalize_between(frames)

@@ -7,6 +7,7 @@
 //! It goes to the code of Rust which has called the program.
 
 use crate::object::heap::Gc;
+use crate::object::table::{KeyError, NO_MEMORY};
 use crate::object::value::{Type, Value};
 use crate::run::draft::{CALLEE, ITERATOR, NameKind, OperandName};
 use crate::run::vm::{Prototype, THROWN, Vm};
@@ -155,6 +156,21 @@ impl Vm {
     pub(crate) fn fail_plainly<T>(&mut self, frames: &Frames<'_>, message: impl AsRef<[u8]>) -> Result<T> {
         let message = self.heap.string(message.as_ref());
         self.throw(frames, Value::string(message))
+    }
+
+    /// Fails because there is no memory for what the program makes. As in C's Lua no handler is called, which would need some.
+    #[cold]
+    pub(crate) fn fail_for_memory<T>(&mut self) -> Result<T> {
+        self.error = self.text(NO_MEMORY);
+        Err(Thrown::Error)
+    }
+
+    /// Fails because a key cannot be assigned to.
+    pub(crate) fn fail_on_key<T>(&mut self, frames: &Frames<'_>, error: KeyError) -> Result<T> {
+        match error {
+            KeyError::NoMemory => self.fail_for_memory(),
+            _ => self.fail_in(frames, error.message()),
+        }
     }
 
     /// Fails in an operation. A function of Rust that makes it has no line.

@@ -262,11 +262,11 @@ impl Vm {
                     if method.is_nil() {
                         meta.iter().for_each(|meta| meta.header().set(Table::NO_SETTER));
                         let set = self.heap.set(table, key, value);
-                        return set.map(|()| None).or_else(|error| self.fail_in(frames, error.message()));
+                        return set.map(|()| None).or_else(|error| self.fail_on_key(frames, error));
                     }
                     // A metamethod does not see a key that no table may have.
                     if let Some(error) = KeyError::of(key) {
-                        return self.fail_in(frames, error.message());
+                        return self.fail_on_key(frames, error);
                     }
                     method
                 }

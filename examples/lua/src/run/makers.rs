@@ -6,7 +6,7 @@ use crate::object::heap::{Gc, Header};
 use crate::object::layout::Layout;
 use crate::object::table::{Room, Table};
 use crate::object::value::{FUNCTION, Value};
-use crate::run::error::{Result, Thrown};
+use crate::run::error::Result;
 use crate::run::vm::{Vm, pack_of};
 use azulejo::Frames;
 
@@ -47,7 +47,8 @@ pub(crate) unsafe fn set_list(
 ) -> Result<()> {
     let table = Value(table).as_table().expect("a constructor has made it");
     // SAFETY: the template passes a run of registers.
-    vm.heap.set_list(table, first, unsafe { values(from, count) }).map_err(|_| Thrown::Error)
+    let values = unsafe { values(from, count) };
+    vm.heap.set_list(table, first, values).or_else(|_| vm.fail_for_memory())
 }
 
 /// # Safety
@@ -63,7 +64,7 @@ pub(crate) unsafe fn set_list_and_results(
     // SAFETY: the template passes a run of registers.
     let count = vm.gather_with_results(unsafe { values(from, count) });
     let table = Value(table).as_table().expect("a constructor has made it");
-    vm.heap.set_list(table, first, &vm.gathered[..count as usize]).map_err(|_| Thrown::Error)
+    vm.heap.set_list(table, first, &vm.gathered[..count as usize]).or_else(|_| vm.fail_for_memory())
 }
 
 /// # Safety
@@ -80,7 +81,7 @@ pub(crate) unsafe fn set_list_and_varargs(
     let table = Value(table).as_table().expect("a constructor has made it");
     // SAFETY: the template passes a run of registers.
     let values = unsafe { values(from, count) };
-    let mut set = |first, values| vm.heap.set_list(table, first, values).map_err(|_| Thrown::Error);
+    let mut set = |first, values| vm.heap.set_list(table, first, values).or_else(|_| vm.fail_for_memory());
     set(first, values)?;
     set(first + count as u32, pack_of(pack).plain_values())
 }

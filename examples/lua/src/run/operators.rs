@@ -234,16 +234,19 @@ fn is_text(value: Value) -> bool {
 /// The string of the texts of some values.
 fn concat_texts(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let mut text = vm.library.take_buffer();
+    let most = |value: &Value| value.as_string().map_or(number::MOST_BYTES, |string| string.len());
+    let most = values.iter().map(most).sum::<usize>();
+    if most > MAX_LEN {
+        return vm.fail(frames, "string length overflow");
+    }
+    vm.make_room(&mut text, most)?;
     for value in values {
         match value.as_string() {
             Some(string) => text.extend_from_slice(string.bytes()),
             None => number::write(f64::from_bits(value.0), &mut text),
         }
     }
-    if text.len() > MAX_LEN {
-        return vm.fail(frames, "string length overflow");
-    }
-    let string = vm.new_string(frames, &text);
+    let string = vm.new_string(&text);
     vm.library.bring_back(text);
     string
 }

@@ -18,6 +18,7 @@ use crate::run::results::Results;
 use crate::run::settings::Settings;
 use crate::run::slow::Hooks;
 use crate::run::varargs::VarargForms;
+use crate::strings::make_room;
 use crate::syntax::ast::{FunctionText, Line};
 use crate::syntax::{self};
 use azulejo::prelude::*;
@@ -192,14 +193,11 @@ pub(crate) const THROWN: Trap = Trap::User(1);
 /// Why a function of Lua has failed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failure {
-    /// The error value is in [`Vm::error`], and a handler has seen it; or the program is stopped.
+    /// The error value is in [`Vm::error`], and a handler has seen it unless there was no memory; or the program is stopped.
     Thrown(Thrown),
     /// The engine has failed.
     Engine(azulejo::Error),
 }
-
-/// What the error says that there is no room for what a program makes.
-pub(crate) const NO_MEMORY: &str = "not enough memory";
 
 /// What a function takes beside its code, about.
 const FUNCTION_BYTES: usize = 1 << 10;
@@ -471,11 +469,22 @@ pub(crate) struct Handles {
 
 impl Vm {
     /// A string of bytes that the program has made, which may be too many.
-    pub(crate) fn new_string(&mut self, frames: &Frames<'_>, bytes: &[u8]) -> Result<Value, Thrown> {
-        if bytes.len() > self.most_bytes() {
-            return self.fail_plainly(frames, NO_MEMORY);
+    pub(crate) fn new_string(&mut self, bytes: &[u8]) -> Result<Value, Thrown> {
+        if bytes.len() <= self.most_bytes()
+            && let Some(string) = self.heap.try_string(bytes)
+        {
+            return Ok(Value::string(string));
         }
-        Ok(Value::string(self.heap.string(bytes)))
+        self.fail_for_memory()
+    }
+
+    /// Makes room at the end of a text that the program makes, which may become too long.
+    pub(crate) fn make_room(&mut self, text: &mut Vec<u8>, more: usize) -> Result<(), Thrown> {
+        let len = text.len().saturating_add(more);
+        match len <= self.most_bytes() && make_room(text, more).is_ok() {
+            true => Ok(()),
+            false => self.fail_for_memory(),
+        }
     }
 
     /// How many bytes a string may have.

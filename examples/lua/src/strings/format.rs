@@ -228,6 +228,21 @@ impl Spec {
         }
     }
 
+    /// So many bytes [`put_text`](Spec::put_text) appends at most.
+    pub fn most_bytes(&self, text: &[u8]) -> usize {
+        /// What a width or a precision asks for has two digits.
+        const PADDED: usize = 100;
+        let quoted = |byte: &u8| match byte {
+            0 => 4,
+            b'"' | b'\\' | b'\n' | b'\r' => 2,
+            _ => 1,
+        };
+        match self.conversion {
+            Conversion::Quoted => 2 + text.iter().map(quoted).sum::<usize>(),
+            _ => text.len().max(PADDED),
+        }
+    }
+
     /// Appends a text, as the item says. If it takes a number, nothing is appended.
     pub fn put_text(&self, text: &[u8], out: &mut Vec<u8>) {
         match (self.conversion, self.precision()) {

@@ -4,6 +4,7 @@
 //! match, for replacements that are functions or tables; [`gsub`] is the whole for those that are texts.
 
 use crate::number;
+use crate::strings::make_room;
 use crate::strings::matcher::{Captured, Match, Matcher};
 use crate::strings::pattern::{Pattern, PatternError};
 use memchr::memchr;
@@ -20,7 +21,7 @@ use memchr::memchr;
 /// while let Some(found) = gsub.next(&mut matcher, &pattern, subject, &mut out).unwrap() {
 ///     out.extend(subject[found.start()..found.end()].iter().rev());
 /// }
-/// gsub.finish(subject, &mut out);
+/// gsub.finish(subject, &mut out).unwrap();
 /// assert_eq!((out.as_slice(), gsub.count()), (&b"eno owt"[..], 2));
 /// ```
 #[derive(Clone, Debug)]
@@ -57,7 +58,7 @@ impl Gsub {
         let Some(start) = self.next.filter(|_| self.count < self.limit) else { return Ok(None) };
         self.next = None;
         let Some(found) = matcher.find(pattern, subject, start)? else { return Ok(None) };
-        out.extend_from_slice(&subject[self.done..found.start()]);
+        append(&subject[self.done..found.start()], out)?;
         self.done = found.end();
         self.count += 1;
         self.next = (!pattern.is_anchored()).then_some(found.resume());
@@ -65,9 +66,23 @@ impl Gsub {
     }
 
     /// Appends what is left of the subject.
-    pub fn finish(&self, subject: &[u8], out: &mut Vec<u8>) {
-        out.extend_from_slice(&subject[self.done..]);
+    pub fn finish(&self, subject: &[u8], out: &mut Vec<u8>) -> Result<(), PatternError> {
+        append(&subject[self.done..], out)
     }
+}
+
+/// Appends bytes, of which there may be many.
+#[inline]
+fn append(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), PatternError> {
+    room(bytes.len(), out)?;
+    out.extend_from_slice(bytes);
+    Ok(())
+}
+
+/// Makes room for so many bytes.
+#[inline]
+fn room(bytes: usize, out: &mut Vec<u8>) -> Result<(), PatternError> {
+    make_room(out, bytes).map_err(|_| PatternError::NoMemory)
 }
 
 /// Replaces matches by a text, in which `%1` to `%9` are captures and `%0` the whole match. The result says how many.
@@ -94,7 +109,7 @@ pub fn gsub(
     while let Some(found) = state.next(matcher, pattern, subject, out)? {
         put_replacement(found, subject, replacement, out)?;
     }
-    state.finish(subject, out);
+    state.finish(subject, out)?;
     Ok(state.count())
 }
 
@@ -107,20 +122,22 @@ pub fn put_replacement(
 ) -> Result<(), PatternError> {
     let mut rest = replacement;
     while let Some(at) = memchr(b'%', rest) {
-        out.extend_from_slice(&rest[..at]);
+        append(&rest[..at], out)?;
         let byte = rest.get(at + 1).copied().unwrap_or(0);
         match byte {
-            b'0' => out.extend_from_slice(&subject[found.start()..found.end()]),
+            b'0' => append(&subject[found.start()..found.end()], out)?,
             b'1'..=b'9' => match found.capture(usize::from(byte - b'1'), subject)? {
-                Captured::Text(text) => out.extend_from_slice(text),
-                Captured::Position(position) => number::write(position as f64, out),
+                Captured::Text(text) => append(text, out)?,
+                Captured::Position(position) => {
+                    room(number::MOST_BYTES, out)?;
+                    number::write(position as f64, out);
+                }
             },
-            _ => out.push(byte),
+            _ => append(&[byte], out)?,
         }
         rest = rest.get(at + 2..).unwrap_or_default();
     }
-    out.extend_from_slice(rest);
-    Ok(())
+    append(rest, out)
 }
 
 #[cfg(test)]

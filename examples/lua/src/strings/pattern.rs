@@ -34,6 +34,8 @@ pub enum PatternError {
     TooManyCaptures,
     /// A search took more steps than it may: see [`Matcher::limit`](super::Matcher::limit).
     TooManySteps,
+    /// There is no memory for what takes the place of matches.
+    NoMemory,
     /// A search was stopped: see [`Matcher::stop_if`](super::Matcher::stop_if).
     Stopped,
 }
@@ -50,6 +52,7 @@ impl fmt::Display for PatternError {
             PatternError::UnfinishedCapture => "unfinished capture",
             PatternError::TooManyCaptures => "too many captures",
             PatternError::TooManySteps => "too many steps",
+            PatternError::NoMemory => "not enough memory",
             PatternError::Stopped => "stopped",
         })
     }

@@ -68,20 +68,29 @@ pub fn upper(text: &[u8], out: &mut Vec<u8>) {
     out.extend(text.iter().map(u8::to_ascii_uppercase));
 }
 
-/// The text so many times; nothing if it would be longer than `max_len`.
+/// Appends the text so many times.
 ///
 /// # Examples
 ///
 /// ```
 /// use azulejo_lua::strings::transform::repeat;
 ///
-/// assert_eq!(repeat(b"ab", 2, 100), Some(b"abab".to_vec()));
-/// assert_eq!(repeat(b"ab", i32::MAX, 100), None);
+/// let mut out = b"x".to_vec();
+/// repeat(b"ab", 2, &mut out);
+/// assert_eq!(out, b"xabab");
 /// ```
-pub fn repeat(text: &[u8], count: i32, max_len: usize) -> Option<Vec<u8>> {
-    let count = usize::try_from(count).unwrap_or(0);
-    let len = text.len().checked_mul(count)?;
-    (len <= max_len).then(|| text.repeat(count))
+pub fn repeat(text: &[u8], count: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    if count == 0 {
+        return;
+    }
+    out.extend_from_slice(text);
+    let end = start + text.len() * count;
+    // What is there is doubled, so that a short text is not copied by itself often.
+    while out.len() < end {
+        let more = (out.len() - start).min(end - out.len());
+        out.extend_from_within(start..start + more);
+    }
 }
 
 #[cfg(test)]
@@ -119,6 +128,14 @@ mod tests {
         lower(b"a\xc4Z1", &mut out);
         reverse(b"a\0b", &mut out);
         assert_eq!(out, b"A\xe4Z1a\xc4z1b\0a");
-        assert_eq!(repeat(b"a", -1, 0), Some(Vec::new()));
+    }
+
+    #[test]
+    fn texts_are_repeated_behind_others() {
+        for (text, count) in [("", 0), ("", 5), ("ab", 0), ("ab", 1), ("ab", 2), ("abc", 3), ("x", 1000)] {
+            let mut out = b"-".to_vec();
+            repeat(text.as_bytes(), count, &mut out);
+            assert_eq!(out, [b"-", text.repeat(count).as_bytes()].concat(), "{text} {count}");
+        }
     }
 }
