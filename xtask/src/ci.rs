@@ -1,4 +1,7 @@
 //! Runs the checks of CI, and updates expected test output.
+//!
+//! CI has less than an hour on two cores. What takes minutes and is seldom broken by a change that the rest does not notice runs with
+//! `--all`, before a release.
 
 use crate::command::{command, run};
 use std::fs;
@@ -8,14 +11,36 @@ use std::time::SystemTime;
 /// A target without a back end, on which everything is interpreted, and one with another calling convention.
 const OTHER_TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"];
 
-/// What the macros do for a few crates takes less time than to optimize them.
-const FAST_TO_BUILD: &str = "profile.dev.package.azulejo-core.opt-level=0";
+/// The packages whose documents somebody reads.
+const DOCUMENTED: [&str; 8] = [
+    "azulejo",
+    "azulejo-code",
+    "azulejo-core",
+    "azulejo-lang",
+    "azulejo-lua",
+    "azulejo-macros",
+    "azulejo-wasm",
+    "azulejo-x64",
+];
+
+/// What packages are made of is compiled, and not run.
+const UNOPTIMIZED: [&str; 3] = [
+    "profile.dev.build-override.opt-level=0",
+    "profile.dev.package.azulejo-core.opt-level=0",
+    "profile.dev.package.\"*\".opt-level=0",
+];
 
 /// The warning that cargo prints for every dry run.
 const DRY_RUN: &str = "warning: aborting upload due to dry run";
 
-/// Runs all checks other than the tests themselves.
-pub(crate) fn ci(root: &Path) -> Result<(), String> {
+/// Runs all checks other than the tests themselves; without `--all`, those that CI has time for.
+pub(crate) fn ci(root: &Path, arguments: impl Iterator<Item = String>) -> Result<(), String> {
+    let arguments: Vec<String> = arguments.collect();
+    let is_all = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => false,
+        ["--all"] => true,
+        _ => return Err(String::from("`ci` takes `--all` and nothing else")),
+    };
     // The fastest checks come first.
     run(root, "cargo fmt --all --check", &[])?;
     // The benchmarks and the fuzz targets are workspaces of their own.
@@ -23,21 +48,25 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     run(root, "cargo fmt --manifest-path fuzz/Cargo.toml --check", &[])?;
     crate::tidy::tidy(root)?;
     run(root, "cargo clippy --workspace --all-targets -- -D warnings", &[])?;
-    for (workspace, features) in [("benches", " --features wasm"), ("fuzz", "")] {
+    let others: &[(&str, &str)] = match is_all {
+        true => &[("benches", " --features wasm"), ("fuzz", "")],
+        false => &[("benches", "")],
+    };
+    for (workspace, features) in others {
         // What other workspaces share with this one is not compiled again for them.
         let line =
             format!("cargo clippy --manifest-path {workspace}/Cargo.toml --target-dir target{features}");
-        run(root, &format!("{line} --config {FAST_TO_BUILD} -- -D warnings"), &[])?;
+        run(root, &format!("{line} -- -D warnings"), &[])?;
     }
     run(
         root,
-        "cargo doc --workspace --no-deps --document-private-items",
+        &format!("cargo doc --no-deps --document-private-items -p {}", DOCUMENTED.join(" -p ")),
         &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
-    other_targets(root)?;
+    other_targets(root, if is_all { "--all-targets" } else { "--lib --bins --examples" })?;
     // This test compiles functions of a hundred thousand bytecodes in a release build.
     run(root, "cargo test --release --test scaling", &[])?;
-    miri(root)?;
+    miri(root, if is_all { "--lib --tests" } else { "--lib" })?;
     publish(root)?;
     crate::lua_suite::suite(root, std::iter::empty())?;
     crate::wasm_programs::programs(root, [String::from("--check")].into_iter())?;
@@ -49,7 +78,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
 
 /// Checks the workspace for other targets, all at once, so that no core waits. A target whose standard library cannot be installed is skipped
 /// with a message; errors in the code are fatal.
-fn other_targets(root: &Path) -> Result<(), String> {
+fn other_targets(root: &Path, what: &str) -> Result<(), String> {
     let mut there = String::new();
     for target in OTHER_TARGETS {
         match run(root, &format!("rustup target add {target}"), &[]) {
@@ -60,14 +89,14 @@ fn other_targets(root: &Path) -> Result<(), String> {
     if there.is_empty() {
         return Ok(());
     }
-    run(root, &format!("cargo check --workspace --all-targets{there}"), &[("RUSTFLAGS", "-D warnings")])
+    run(root, &format!("cargo check --workspace {what}{there}"), &[("RUSTFLAGS", "-D warnings")])
 }
 
 /// Runs the crates without machine code in Miri, to detect undefined behavior. Skipped with a message where Miri is missing.
-fn miri(root: &Path) -> Result<(), String> {
+fn miri(root: &Path, what: &str) -> Result<(), String> {
     match run(root, "rustup component add miri rust-src --toolchain nightly", &[]) {
         // Examples in documents take long to compile one by one, and run with the tests.
-        Ok(()) => run(root, "cargo +nightly miri test -p azulejo-core --lib --tests", &[]),
+        Ok(()) => run(root, &format!("cargo +nightly miri test -p azulejo-core {what}"), &[]),
         Err(reason) => {
             eprintln!("nothing is run in Miri: {reason}");
             Ok(())
@@ -83,7 +112,9 @@ fn miri(root: &Path) -> Result<(), String> {
 fn publish(root: &Path) -> Result<(), String> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let folder = format!("target/publish-{}-{}", now.as_secs(), std::process::id());
-    let line = format!("cargo publish --workspace --dry-run --allow-dirty --target-dir {folder}");
+    let unoptimized = UNOPTIMIZED.map(|setting| format!(" --config {setting}")).concat();
+    let line =
+        format!("cargo publish --workspace --dry-run --allow-dirty --target-dir {folder}{unoptimized}");
     let output = command(root, &line).output();
     let output = output.map_err(|error| format!("cannot run `{line}`: {error}"))?;
     // A leftover folder does no harm.

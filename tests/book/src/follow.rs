@@ -61,6 +61,9 @@ fn empty_folder(repository: &Path, scratch: &Path) -> PathBuf {
     folder
 }
 
+/// What commands say that run one of azulejo's own programs.
+const OWN_MANIFEST: &str = "--manifest-path ../azulejo/Cargo.toml";
+
 struct Reader<'a> {
     repository: &'a Path,
     folder: PathBuf,
@@ -152,12 +155,15 @@ impl Reader<'_> {
     }
 
     fn execute(&self, command: &str, block: &Block, place: &str) -> String {
-        let output = Command::new("sh")
+        let mut shell = Command::new("sh");
+        // azulejo's own programs are those that are built where it lies.
+        if !command.contains(OWN_MANIFEST) {
+            shell.env("CARGO_TARGET_DIR", self.folder.join("target")).env("CARGO_PROFILE_DEV_DEBUG", "0");
+        }
+        let output = shell
             .args(["-c", command])
             .current_dir(self.project(&block.about))
-            .env("CARGO_TARGET_DIR", self.folder.join("target"))
             .env("CARGO_NET_OFFLINE", "true")
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_TERM_QUIET", "true")
             .env("CARGO_TERM_COLOR", "never")
             .env("RUST_BACKTRACE", "0")
