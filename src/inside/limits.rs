@@ -3,7 +3,7 @@
 //! In: limits from the builder or the environment. Out: whether a function may be compiled, and how many steps that may take.
 //! Compiled code is correct under any limit. So if a program fails with one more function or step, that one is at fault.
 
-use super::{Form, asked, one_line};
+use super::{Form, asked, once, one_line};
 use azulejo_core::error::Error;
 use azulejo_core::pass::limits::Limits as Steps;
 use once_cell::race::OnceBox;
@@ -89,22 +89,17 @@ impl Limits {
     /// The limits of the environment: `JIT_LIMIT` has the text for [`of`](Limits::of), and `JIT_LIMIT_REPORT` names a file to
     /// which a line is added for each compilation.
     pub(super) fn of_environment() -> Option<&'static Limits> {
-        // A lock is what a child could find held by a thread that it does not have.
         static LIMITS: OnceBox<Option<Limits>> = OnceBox::new();
-        LIMITS
-            .get_or_init(|| {
-                let report = std::env::var_os("JIT_LIMIT_REPORT").filter(|path| !path.is_empty());
-                if std::env::var_os("JIT_LIMIT").is_none() && report.is_none() {
-                    return Box::new(None);
-                }
-                let mut limits = asked("JIT_LIMIT", Limits::of);
-                let open = |path| OpenOptions::new().create(true).append(true).open(path).ok();
-                if let Some(limits) = &mut limits {
-                    limits.report = report.and_then(open).map(Arc::new);
-                }
-                Box::new(limits)
-            })
-            .as_ref()
+        once(&LIMITS, || {
+            let report = std::env::var_os("JIT_LIMIT_REPORT").filter(|path| !path.is_empty());
+            if std::env::var_os("JIT_LIMIT").is_none() && report.is_none() {
+                return None;
+            }
+            let mut limits = asked("JIT_LIMIT", Limits::of)?;
+            let open = |path| OpenOptions::new().create(true).append(true).open(path).ok();
+            limits.report = report.and_then(open).map(Arc::new);
+            Some(limits)
+        })
     }
 
     /// Counts a compilation; an error if it is not allowed.

@@ -4,7 +4,7 @@
 //! stream. Errors of writing are ignored: a program must not fail because of its log.
 
 use super::trace::{Selection, Trace, selectable};
-use super::{Subject, asked, glob};
+use super::{Subject, asked, glob, once};
 use once_cell::race::OnceBox;
 use std::fmt;
 use std::io::Write;
@@ -121,9 +121,8 @@ impl Log {
 
     /// The log of the environment: `JIT_LOG` names the stages, `JIT_LOG_FN` the functions, `JIT_LOG_DIR` the directory.
     pub(crate) fn of_environment() -> Option<&'static Log> {
-        // Initialization must not block: after a fork, the thread that a child would wait for may not exist.
         static LOG: OnceBox<Option<Log>> = OnceBox::new();
-        let ask = || {
+        once(&LOG, || {
             std::env::var_os("JIT_LOG").filter(|stages| !stages.is_empty())?;
             let mut log = asked("JIT_LOG", Log::of)?;
             if let Ok(pattern) = std::env::var("JIT_LOG_FN") {
@@ -134,8 +133,7 @@ impl Log {
                 log = log.directory(Path::new(&directory));
             }
             Some(log)
-        };
-        LOG.get_or_init(|| Box::new(ask())).as_ref()
+        })
     }
 
     /// Starts the trace of a function, if its name is selected.

@@ -29,6 +29,7 @@ use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::limits::Limits as Steps;
 use azulejo_core::pass::{Allocated, Observer, Target};
 use limits::Admitted;
+use once_cell::race::OnceBox;
 use statistics::Times;
 use std::fmt::{self, Debug};
 
@@ -272,6 +273,11 @@ impl Drop for Watch<'_> {
 /// Text with control characters, such as line breaks, replaced by spaces.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// What the environment asks for, found out once. That must not block: after a fork, the thread that a child would wait for may not exist.
+fn once<T>(known: &'static OnceBox<Option<T>>, ask: impl FnOnce() -> Option<T>) -> Option<&'static T> {
+    known.get_or_init(|| Box::new(ask())).as_ref()
 }
 
 /// Parses an environment variable. If that fails, the error is printed, and the variable is ignored.

@@ -1,6 +1,6 @@
 //! Runs the checks of CI, and updates expected test output.
 //!
-//! CI has less than an hour on two cores. What takes minutes and is seldom broken by a change that the rest does not notice runs with
+//! CI has 45 minutes on two cores. What takes minutes and is seldom broken by a change that the rest does not notice runs with
 //! `--all`, before a release.
 
 use crate::command::{command, run};

@@ -517,6 +517,8 @@ fn memory_that_the_system_refuses_is_an_error() {
         try("gsub", string.gsub, "abcdefgh", "%w", big)
         try("gsub with captures", string.gsub, big, ".+", ("%0"):rep(9))
         try("gsub with a function", string.gsub, "abcdefgh", "%w", function() return big end)
+        try("parts", function() local t = {} for i = 2, 1e9 do t[i] = big:sub(i) end end)
+        try("captures", function() local t = {} for i = 2, 1e9 do t[i] = big:match("(.*)", i) end end)
         try("elements", function() local t = {} for i = 1, 1e9 do t[i] = i end end)
         try("insert", function() local t = {} for i = 1, 1e9 do table.insert(t, i) end end)
         try("keys", function() local t = {} for i = 1, 1e9 do t[i + 0.5] = i end end)
@@ -535,6 +537,8 @@ fn memory_that_the_system_refuses_is_an_error() {
         "gsub",
         "gsub with captures",
         "gsub with a function",
+        "parts",
+        "captures",
         "elements",
         "insert",
         "keys",

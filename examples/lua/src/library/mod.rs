@@ -96,10 +96,10 @@ pub(crate) fn rooted<T>(vm: &mut Vm, values: &[Value], body: impl FnOnce(&mut Vm
     result
 }
 
-/// Lets a function make a string of at most so many bytes, in memory that is used again.
-pub(crate) fn built(vm: &mut Vm, most: usize, build: impl FnOnce(&mut Vec<u8>)) -> Result<Value> {
+/// Lets a function make a string in memory that is used again, and that has room for so many bytes.
+pub(crate) fn built(vm: &mut Vm, room: usize, build: impl FnOnce(&mut Vec<u8>)) -> Result<Value> {
     let mut buffer = vm.library.take_buffer();
-    vm.make_room(&mut buffer, most)?;
+    vm.make_room(&mut buffer, room)?;
     build(&mut buffer);
     let result = vm.new_string(&buffer);
     vm.library.bring_back(buffer);

@@ -152,7 +152,8 @@ fn part(vm: &mut Vm, text: Value, first: Value, last: i64) -> Option<Value> {
     let text = text.as_string()?;
     let range = transform::sub_range(text.len(), first.as_integer()?, last);
     let is_all = range.len() == text.len();
-    Some(Value::string(if is_all { text } else { vm.heap.string(&text.bytes()[range]) }))
+    let part = if is_all { text } else { vm.heap.try_string(&text.bytes()[range])? };
+    Some(Value::string(part))
 }
 
 /// A whole number from one to another.

@@ -18,17 +18,17 @@ use azulejo::Frames;
 /// What matching gives.
 type Matched<T> = std::result::Result<T, PatternError>;
 
-fn value_of(heap: &mut Heap, captured: Captured<'_>) -> Value {
+fn value_of(heap: &mut Heap, captured: Captured<'_>) -> Matched<Value> {
     match captured {
-        Captured::Text(text) => Value::string(heap.string(text)),
-        Captured::Position(position) => Value::number(position as f64),
+        Captured::Text(text) => heap.try_string(text).map(Value::string).ok_or(PatternError::NoMemory),
+        Captured::Position(position) => Ok(Value::number(position as f64)),
     }
 }
 
 /// Puts the values of captures from the first on into places for them.
 fn put_captures(heap: &mut Heap, found: &Match, subject: &[u8], values: &mut [Value]) -> Matched<()> {
     for (number, value) in values.iter_mut().enumerate() {
-        *value = value_of(heap, found.capture(number, subject)?);
+        *value = value_of(heap, found.capture(number, subject)?)?;
     }
     Ok(())
 }
@@ -130,7 +130,7 @@ fn first_match(
     };
     places.iter().enumerate().for_each(|(at, place)| put(at, *place));
     for number in 0..n_captures {
-        put(places.len() + number, value_of(heap, found.capture(number, subject)?));
+        put(places.len() + number, value_of(heap, found.capture(number, subject)?)?);
     }
     results.count = 1 + behind as u32;
     Ok(Some((first, found.resume())))
@@ -188,7 +188,7 @@ pub(super) fn gsub(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result
     rooted(vm, &kept, |vm| {
         let (mut state, mut out) = (Gsub::new(limit), vm.library.take_buffer());
         while replace_next(vm, args, (&mut state, &mut out), (&pattern, subject), replacement)? {
-            // More room than there may be is an error even if there is some.
+            // A text that has become longer than it may be is made no longer.
             vm.make_room(&mut out, 0)?;
         }
         let result = match state.count() {

@@ -91,8 +91,8 @@ impl Blocks {
         Blocks { sizes, large, spans: Spans::default(), unused: 0, sweep: 0, bytes: 0 }
     }
 
-    /// Memory for an object; its bytes are what they were. Nothing if it is large, and the system has no such memory. `is_garbage` says whether an object is garbage, and is told of it before its
-    /// memory is taken.
+    /// Memory for an object; its bytes are what they were. Nothing if it is large, and the system has no such memory. `is_garbage` says
+    /// whether an object is garbage, and is told of it before its memory is taken.
     #[inline]
     pub(super) fn allocate(
         &mut self,

@@ -218,7 +218,7 @@ template! {
         (arglist (carg (tc) ptr) (carg (window $results) ptr) (carg (length $results) u64)))
     Op::Collect! => unsafe (^collect)
     Op::NewArg! => unsafe (dov
-        (set $dst (call leaf new_arg (arglist (carg (tc) ptr) (carg $pack u64)) u64))
+        (set $dst (call leaf throws new_arg (arglist (carg (tc) ptr) (carg $pack u64)) u64))
         (^collect))
     Op::Look => unsafe (dov (callv throws observes look
         (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $kind u32) (carg $callee u64))) (discard (window $values)))

@@ -47,8 +47,7 @@ pub(crate) unsafe fn set_list(
 ) -> Result<()> {
     let table = Value(table).as_table().expect("a constructor has made it");
     // SAFETY: the template passes a run of registers.
-    let values = unsafe { values(from, count) };
-    vm.heap.set_list(table, first, values).or_else(|_| vm.fail_for_memory())
+    vm.heap.set_list(table, first, unsafe { values(from, count) }).or_else(|_| vm.fail_for_memory())
 }
 
 /// # Safety
@@ -111,13 +110,13 @@ pub(crate) unsafe fn new_closure(
     made.pointer()
 }
 
-pub(crate) fn new_arg(vm: &mut Vm, pack: u64) -> u64 {
+pub(crate) fn new_arg(vm: &mut Vm, pack: u64) -> Result<u64> {
     let pack = pack_of(pack);
     let table = vm.heap.table(Room { slots: 1, elements: pack.values().len() as u32 });
     for (value, key) in pack.values().iter().zip(1..) {
-        vm.heap.set_integer(table, key, value.get()).expect("the key may be one");
+        vm.heap.set_integer(table, key, value.get()).or_else(|_| vm.fail_for_memory())?;
     }
     let n = vm.names.n;
     vm.heap.set_string(table, n, Value::number(pack.values().len() as f64)).expect("the key may be one");
-    Value::table(table).0
+    Ok(Value::table(table).0)
 }

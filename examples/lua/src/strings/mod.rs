@@ -11,6 +11,11 @@ mod matcher;
 mod pattern;
 pub mod transform;
 
+pub use format::{Conversion, FormatError, Spec, put_literal};
+pub use gsub::{Gsub, gsub, put_replacement};
+pub use matcher::{Captured, Match, Matcher, find_plain};
+pub use pattern::{MAX_CAPTURES, Pattern, PatternError, Patterns, is_plain};
+
 use std::collections::TryReserveError;
 
 /// Makes room at the end of a text that may become too long for the system's memory: more than is needed, if there is that much.
@@ -21,8 +26,3 @@ pub(crate) fn make_room(text: &mut Vec<u8>, more: usize) -> Result<(), TryReserv
         false => text.try_reserve(more).or_else(|_| text.try_reserve_exact(more)),
     }
 }
-
-pub use format::{Conversion, FormatError, Spec, put_literal};
-pub use gsub::{Gsub, gsub, put_replacement};
-pub use matcher::{Captured, Match, Matcher, find_plain};
-pub use pattern::{MAX_CAPTURES, Pattern, PatternError, Patterns, is_plain};
