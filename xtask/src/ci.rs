@@ -1,7 +1,4 @@
 //! Runs the checks of CI, and updates expected test output.
-//!
-//! CI has 45 minutes on two cores. What takes minutes and is seldom broken by a change that the rest does not notice runs with
-//! `--all`, before a release.
 
 use crate::command::{command, run};
 use std::fs;
@@ -10,18 +7,6 @@ use std::time::SystemTime;
 
 /// A target without a back end, on which everything is interpreted, and one with another calling convention.
 const OTHER_TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"];
-
-/// The packages whose documents somebody reads.
-const DOCUMENTED: [&str; 8] = [
-    "azulejo",
-    "azulejo-code",
-    "azulejo-core",
-    "azulejo-lang",
-    "azulejo-lua",
-    "azulejo-macros",
-    "azulejo-wasm",
-    "azulejo-x64",
-];
 
 /// What packages are made of is compiled, and not run.
 const UNOPTIMIZED: [&str; 3] = [
@@ -33,14 +18,8 @@ const UNOPTIMIZED: [&str; 3] = [
 /// The warning that cargo prints for every dry run.
 const DRY_RUN: &str = "warning: aborting upload due to dry run";
 
-/// Runs all checks other than the tests themselves; without `--all`, those that CI has time for.
-pub(crate) fn ci(root: &Path, arguments: impl Iterator<Item = String>) -> Result<(), String> {
-    let arguments: Vec<String> = arguments.collect();
-    let is_all = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => false,
-        ["--all"] => true,
-        _ => return Err(String::from("`ci` takes `--all` and nothing else")),
-    };
+/// Runs all checks other than the tests themselves.
+pub(crate) fn ci(root: &Path) -> Result<(), String> {
     // The fastest checks come first.
     run(root, "cargo fmt --all --check", &[])?;
     // The benchmarks and the fuzz targets are workspaces of their own.
@@ -48,11 +27,7 @@ pub(crate) fn ci(root: &Path, arguments: impl Iterator<Item = String>) -> Result
     run(root, "cargo fmt --manifest-path fuzz/Cargo.toml --check", &[])?;
     crate::tidy::tidy(root)?;
     run(root, "cargo clippy --workspace --all-targets -- -D warnings", &[])?;
-    let others: &[(&str, &str)] = match is_all {
-        true => &[("benches", " --features wasm"), ("fuzz", "")],
-        false => &[("benches", "")],
-    };
-    for (workspace, features) in others {
+    for (workspace, features) in [("benches", " --features wasm"), ("fuzz", "")] {
         // What other workspaces share with this one is not compiled again for them.
         let line =
             format!("cargo clippy --manifest-path {workspace}/Cargo.toml --target-dir target{features}");
@@ -60,13 +35,13 @@ pub(crate) fn ci(root: &Path, arguments: impl Iterator<Item = String>) -> Result
     }
     run(
         root,
-        &format!("cargo doc --no-deps --document-private-items -p {}", DOCUMENTED.join(" -p ")),
+        "cargo doc --workspace --no-deps --document-private-items",
         &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
-    other_targets(root, if is_all { "--all-targets" } else { "--lib --bins --examples" })?;
+    other_targets(root)?;
     // This test compiles functions of a hundred thousand bytecodes in a release build.
     run(root, "cargo test --release --test scaling", &[])?;
-    miri(root, if is_all { "--lib --tests" } else { "--lib" })?;
+    miri(root)?;
     publish(root)?;
     crate::lua_suite::suite(root, std::iter::empty())?;
     crate::wasm_programs::programs(root, [String::from("--check")].into_iter())?;
@@ -78,7 +53,7 @@ pub(crate) fn ci(root: &Path, arguments: impl Iterator<Item = String>) -> Result
 
 /// Checks the workspace for other targets, all at once, so that no core waits. A target whose standard library cannot be installed is skipped
 /// with a message; errors in the code are fatal.
-fn other_targets(root: &Path, what: &str) -> Result<(), String> {
+fn other_targets(root: &Path) -> Result<(), String> {
     let mut there = String::new();
     for target in OTHER_TARGETS {
         match run(root, &format!("rustup target add {target}"), &[]) {
@@ -89,14 +64,14 @@ fn other_targets(root: &Path, what: &str) -> Result<(), String> {
     if there.is_empty() {
         return Ok(());
     }
-    run(root, &format!("cargo check --workspace {what}{there}"), &[("RUSTFLAGS", "-D warnings")])
+    run(root, &format!("cargo check --workspace --all-targets{there}"), &[("RUSTFLAGS", "-D warnings")])
 }
 
 /// Runs the crates without machine code in Miri, to detect undefined behavior. Skipped with a message where Miri is missing.
-fn miri(root: &Path, what: &str) -> Result<(), String> {
+fn miri(root: &Path) -> Result<(), String> {
     match run(root, "rustup component add miri rust-src --toolchain nightly", &[]) {
         // Examples in documents take long to compile one by one, and run with the tests.
-        Ok(()) => run(root, &format!("cargo +nightly miri test -p azulejo-core {what}"), &[]),
+        Ok(()) => run(root, "cargo +nightly miri test -p azulejo-core --lib --tests", &[]),
         Err(reason) => {
             eprintln!("nothing is run in Miri: {reason}");
             Ok(())
