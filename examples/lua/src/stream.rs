@@ -8,6 +8,7 @@
 
 use crate::number;
 use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::mem::ManuallyDrop;
 use std::path::Path;
@@ -416,15 +417,11 @@ impl Drop for Stream {
 /// Makes a file with a name that no other has.
 pub(crate) fn temporary_file() -> io::Result<(std::path::PathBuf, File)> {
     let folder = if cfg!(unix) { "/tmp".into() } else { std::env::temp_dir() };
-    let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     loop {
-        let mut seed =
-            crate::random::Random::new(now().as_nanos() as u64 ^ u64::from(std::process::id()) << 32);
-        let letter = |_| {
-            char::from(
-                b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                    [(seed.fraction() * 62.0) as usize],
-            )
+        let seed = RandomState::new().build_hasher().finish();
+        let letter = |position| {
+            let letters = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+            char::from(letters[(seed / 62u64.pow(position) % 62) as usize])
         };
         let name: String = (0..6).map(letter).collect();
         let path = folder.join(format!("lua_{name}"));

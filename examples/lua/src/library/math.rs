@@ -156,7 +156,7 @@ fn random(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
 
 fn random_seed(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let seed = Arguments::new(frames, values).int(vm, 1)?;
-    vm.library.random = Random::new(seed as u64);
+    vm.library.random = Random::new(seed);
     Ok(vm.give(&[]))
 }
 
