@@ -28,9 +28,7 @@ impl Random {
         let mut word = i64::from(if seed == 0 { 1 } else { seed });
         let mut last = [word as u32; DEGREE];
         for later in &mut last[1..] {
-            word = (word * 16_807) % i64::from(MAX);
-            // The remainder of a negative seed is negative, and is made positive once.
-            word += if word < 0 { i64::from(MAX) } else { 0 };
+            word = (word * 16_807).rem_euclid(i64::from(MAX));
             *later = word as u32;
         }
         let mut random = Random { last, at: NEAR };
@@ -54,7 +52,7 @@ impl Random {
         f64::from(self.next() % MAX) / f64::from(MAX)
     }
 
-    /// A whole number from one to another, which is no less.
+    /// A whole number from one to another, which is no less. C's Lua counts how many there are in 32 bits, and gives others where these overflow.
     pub(crate) fn between(&mut self, low: i32, high: i32) -> f64 {
         let count = f64::from(high) - f64::from(low) + 1.0;
         (self.fraction() * count).floor() + f64::from(low)
