@@ -1,9 +1,8 @@
 //! Runs the checks of CI, and updates expected test output.
 
-use crate::command::{command, run, run_beside};
+use crate::command::{command, run};
 use std::fs;
 use std::path::Path;
-use std::thread;
 use std::time::SystemTime;
 
 /// A target without a back end, on which everything is interpreted, and one with another calling convention.
@@ -27,25 +26,6 @@ pub(crate) fn ci(root: &Path) -> Result<(), String> {
     run(root, "cargo fmt --manifest-path benches/Cargo.toml --check", &[])?;
     run(root, "cargo fmt --manifest-path fuzz/Cargo.toml --check", &[])?;
     crate::tidy::tidy(root)?;
-    // Miri takes one core, and compiles into a folder of its own: it runs beside what else is compiled.
-    thread::scope(|scope| {
-        let miri = scope.spawn(|| miri(root));
-        lints(root)?;
-        miri.join().expect("no check panics")
-    })?;
-    // This test compiles functions of a hundred thousand bytecodes in a release build, and compares times: nothing runs beside it.
-    run(root, "cargo test --release --test scaling", &[])?;
-    publish(root)?;
-    crate::lua_suite::suite(root, std::iter::empty())?;
-    crate::wasm_programs::programs(root, [String::from("--check")].into_iter())?;
-    // The seed is fixed, so that a failure in CI can be reproduced anywhere.
-    let brief = ["--seed", "1", "--seconds", "30"];
-    crate::fuzz::rig(root, "fuzz", brief.into_iter().map(String::from))?;
-    crate::fuzz::wasm_rig_of_tests(root, brief.into_iter().map(String::from))
-}
-
-/// Checks what compilers and linters say, of all workspaces and for all targets.
-fn lints(root: &Path) -> Result<(), String> {
     run(root, "cargo clippy --workspace --all-targets -- -D warnings", &[])?;
     for (workspace, features) in [("benches", " --features wasm"), ("fuzz", "")] {
         // What other workspaces share with this one is not compiled again for them.
@@ -58,7 +38,17 @@ fn lints(root: &Path) -> Result<(), String> {
         "cargo doc --workspace --no-deps --document-private-items",
         &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
-    other_targets(root)
+    other_targets(root)?;
+    // This test compiles functions of a hundred thousand bytecodes in a release build.
+    run(root, "cargo test --release --test scaling", &[])?;
+    miri(root)?;
+    publish(root)?;
+    crate::lua_suite::suite(root, std::iter::empty())?;
+    crate::wasm_programs::programs(root, [String::from("--check")].into_iter())?;
+    // The seed is fixed, so that a failure in CI can be reproduced anywhere.
+    let brief = ["--seed", "1", "--seconds", "30"];
+    crate::fuzz::rig(root, "fuzz", brief.into_iter().map(String::from))?;
+    crate::fuzz::wasm_rig_of_tests(root, brief.into_iter().map(String::from))
 }
 
 /// Checks the workspace for other targets, all at once, so that no core waits. A target whose standard library cannot be installed is skipped
@@ -81,7 +71,7 @@ fn other_targets(root: &Path) -> Result<(), String> {
 fn miri(root: &Path) -> Result<(), String> {
     match run(root, "rustup component add miri rust-src --toolchain nightly", &[]) {
         // Examples in documents take long to compile one by one, and run with the tests.
-        Ok(()) => run_beside(root, "cargo +nightly miri test -p azulejo-core --lib --tests"),
+        Ok(()) => run(root, "cargo +nightly miri test -p azulejo-core --lib --tests", &[]),
         Err(reason) => {
             eprintln!("nothing is run in Miri: {reason}");
             Ok(())

@@ -25,16 +25,6 @@ pub(crate) fn run(root: &Path, line: &str, env: &[(&str, &str)]) -> Result<(), S
     if status.success() { Ok(()) } else { Err(format!("`{line}` failed")) }
 }
 
-/// As [`run`], while other commands run: what this one says is printed when it has ended, so that it stands together.
-pub(crate) fn run_beside(root: &Path, line: &str) -> Result<(), String> {
-    let start = Instant::now();
-    let output = command(root, line).output().map_err(|error| format!("cannot run `{line}`: {error}"))?;
-    let said =
-        [output.stderr, output.stdout].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    eprintln!("`{line}` took {} s, and said:\n{said}", start.elapsed().as_secs());
-    if output.status.success() { Ok(()) } else { Err(format!("`{line}` failed")) }
-}
-
 /// Makes a release build of `azulejo-lua`, and returns where it is.
 pub(crate) fn lua(root: &Path) -> Result<PathBuf, String> {
     run(root, "cargo build --quiet --release -p azulejo-lua", &[])?;
