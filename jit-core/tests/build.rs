@@ -397,7 +397,7 @@ fn code_that_nothing_reaches_is_no_way_into_code_that_something_reaches() {
 fn a_long_chain_of_joins_needs_no_stack() {
     let mut code: Vec<Vec<Raw>> = vec![vec![SET, 1, 1]];
     // Miri is a thousand times slower.
-    let joins = if cfg!(miri) { 50 } else { 50_000 };
+    let joins = if cfg!(miri) { 10 } else { 50_000 };
     for at in 0..joins {
         code.push(vec![JUMP_LESS, 0, 1, at + 2]);
     }
@@ -511,7 +511,7 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let (mut returned, mut exited) = (0, 0);
     // Miri is a thousand times slower.
-    let rounds = if cfg!(miri) { 6 } else { 6000 };
+    let rounds = if cfg!(miri) { 3 } else { 6000 };
     for _ in 0..rounds {
         let code = random_program(&mut random);
         // A narrow value has zeros above it in its slot.

@@ -8,6 +8,11 @@ pub(crate) fn rig(root: &Path, name: &str, arguments: impl Iterator<Item = Strin
     built(root, &format!("--release -p azulejo-rig --bin {name}"), arguments)
 }
 
+/// Compares tiers on random programs, with what the tests have built: every pass is verified, and no release build of the rig is made.
+pub(crate) fn rig_of_tests(root: &Path, arguments: impl Iterator<Item = String>) -> Result<(), String> {
+    built(root, "-p azulejo-rig --bin fuzz", arguments)
+}
+
 /// Compares the WebAssembly example with wasmi.
 pub(crate) fn wasm_rig(root: &Path, arguments: impl Iterator<Item = String>) -> Result<(), String> {
     built(root, "--release -p azulejo-wasm-rig --bin wasm-fuzz", arguments)

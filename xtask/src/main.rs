@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask <command>
-  ci      format, lints, docs, other targets, Miri, a minute of fuzzing, tidy: all that must hold besides the tests
+  ci      format, lints, docs, other targets, Miri, a minute of fuzzing, tidy: what must hold besides the tests [--all]
   bench   measure beside Cranelift, Rust and an interpreter written by hand; --json FILE, --quick, --only NAME,
           --passes (where the optimizer spends its time), --suite wasm (beside wasmtime and wasmi instead),
           --suite dynamic (beside Lua instead), --suite lua (programs in Lua, in the example and in others; --longer)
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let command = std::env::args().nth(1);
     let result = match command.as_deref() {
-        Some("ci") => ci::ci(root),
+        Some("ci") => ci::ci(root, std::env::args().skip(2)),
         Some("bench") => bench::bench(root, std::env::args().skip(2)),
         Some("wasm-fuzz") => fuzz::wasm_rig(root, std::env::args().skip(2)),
         Some("fuzz") => fuzz::rig(root, "fuzz", std::env::args().skip(2)),

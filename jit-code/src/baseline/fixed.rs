@@ -80,7 +80,7 @@ const fn from(ty: Type, to: Type) -> Sig {
 }
 
 /// How many values `down!` and `look!` define.
-const DOWN: u16 = 6;
+const DOWN: u16 = 4;
 const LOOK: u16 = 4;
 
 /// Takes one from the number at the address in this operand, and exits if the result is below zero. Otherwise continues in
@@ -89,13 +89,10 @@ macro_rules! down {
     ($sig:ident, $operand:literal, $value:expr, $on:literal) => {
         [
             Step::Constant { operand: $operand, ty: Type::I64 },
-            node(Op::LOAD, $sig, &[$value], 0),
-            node(Op::CONST, $sig, &[], 1),
-            node(Op::SUB, $sig, &[$value + 1, $value + 2], 0),
-            node(Op::STORE, from($sig.ty, Type::Void), &[$value, $value + 3], 0),
+            node(Op::SPEND_AT, $sig, &[$value], 0),
             node(Op::CONST, $sig, &[], 0),
-            node(Op::LT, from($sig.ty, Type::Flag), &[$value + 3, $value + 4], 0),
-            Step::Branch { flag: $value + 5, then: 1, otherwise: $on, likelihood: Likelihood::Unlikely },
+            node(Op::LT, from($sig.ty, Type::Flag), &[$value + 1, $value + 2], 0),
+            Step::Branch { flag: $value + 3, then: 1, otherwise: $on, likelihood: Likelihood::Unlikely },
             Step::Block { block: $on, params: TypeList::EMPTY, cold: false },
         ]
     };
@@ -140,16 +137,16 @@ const fn joined<const N: usize>(parts: &[&[Step]]) -> [Step; N] {
 
 /// By number, the template.
 pub(super) static TEMPLATES: [Template; N_FIXED] = [
-    Template::plain(const { &joined::<12>(&[&down!(LONG, 0, 0, 2), &END]) }, 3),
-    Template::plain(const { &joined::<18>(&[&down!(LONG, 0, 0, 2), &look!(1, DOWN, 3), &END]) }, 4),
+    Template::plain(const { &joined::<9>(&[&down!(LONG, 0, 0, 2), &END]) }, 3),
+    Template::plain(const { &joined::<15>(&[&down!(LONG, 0, 0, 2), &look!(1, DOWN, 3), &END]) }, 4),
     Template::plain(
         const {
-            &joined::<27>(&[&down!(LONG, 0, 0, 2), &look!(1, DOWN, 3), &down!(WORD, 2, DOWN + LOOK, 4), &END])
+            &joined::<21>(&[&down!(LONG, 0, 0, 2), &look!(1, DOWN, 3), &down!(WORD, 2, DOWN + LOOK, 4), &END])
         },
         5,
     ),
     Template::plain(const { &joined::<9>(&[&look!(0, 0, 2), &END]) }, 3),
-    Template::plain(const { &joined::<18>(&[&look!(0, 0, 2), &down!(WORD, 1, LOOK, 3), &END]) }, 4),
+    Template::plain(const { &joined::<15>(&[&look!(0, 0, 2), &down!(WORD, 1, LOOK, 3), &END]) }, 4),
     Template::plain(&[Step::Goto { operand: 0 }], 1),
     Template::plain(&[Step::Exit { to: Resume::Here }], 1),
 ];

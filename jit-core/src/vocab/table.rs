@@ -359,6 +359,8 @@ operator_table! {
     CONTINUE "continue" (Ptr Ptr) [Code] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
     CONTINUE_WITH "continue_with" (Ptr Ptr Same) [Code] -> Void, Key::Operand, HANDED, None, [GRAPH STENCIL ENDS], (none);
     CONTINUE_TO "continue_to" (Ptr Ptr Ptr) [] -> Void, Key::None, NONE, None, [GRAPH STENCIL ENDS], (none);
+    // Decrements a word of the engine, at an address that is an operand, and returns the rest. As of `SPEND`'s, no other nodes access it.
+    SPEND_AT "spend_at" (Ptr) [] -> Same, Key::Result, INT, None, [READS GRAPH STENCIL], (none);
 
     // Operators of opcodes that machine code interprets, which read their operands from the bytecode: a field of the bytecode,
     // extended to 64 bits; a word of the function's record, by its offset; the bytecode's address; the first free slot of the operand stack; and the

@@ -5,7 +5,7 @@
 use super::sequences::control::*;
 use crate::emit::Cond;
 use crate::emit::stack_mem;
-use crate::encode::{Alu, Mem, alu_word, load_known};
+use crate::encode::{Alu, Immediate, Mem, alu_word, load_known};
 use crate::regs;
 use azulejo_code::emit::leave::*;
 use azulejo_code::emit::leave_with_state;
@@ -34,7 +34,9 @@ tile! {
     poll: (poll $word) -> reg, 4 => |cx, t| load_known(cx, t.out(), t.imm(0) as u64),
     poll_nz: (nz.i64 (poll $word)) -> flag, 3 => |cx, t| { alu_word(cx, Alu::Cmp, t.imm(0) as u64, 0); cx.flag(Cond::Ne) },
     spend: (spend $word) -> reg, 7 => |cx, t| { alu_word(cx, Alu::Sub, t.imm(0) as u64, 1); load_known(cx, t.out(), t.imm(0) as u64) },
-    spend_lt: (lt.i64 (spend $word) (const $c:zero)) -> flag, 5 => |cx, t| { alu_word(cx, Alu::Sub, t.imm(0) as u64, 1); cx.flag(Cond::L) },
+    spend_lt: (lt.i64 (spend $word) (const $c:zero)) -> flag, 5 => |cx, t| { alu_word(cx, Alu::Sub, t.imm(0) as u64, 1); cx.flag(Cond::S) },
+    spend_at: (spend_at.$t:int near) -> reg, 9 => |cx, t| { cx.alu(Alu::Sub, t.sig.ty, near, Immediate(1)); cx.load(t.sig.ty, t.out(), near) },
+    spend_at_lt: (lt.$t:int (spend_at.$t near) (const $c:zero)) -> flag, 6 => |cx, t| { cx.alu(Alu::Sub, t.sig.from, near, Immediate(1)); cx.flag(Cond::S) },
     switch: (switch reg) -> void, 8, temp(int), temp(int) => |cx, t| cx.switch(t.reg(0), t.temp(0), t.temp(1)),
     ret: (ret) -> void, 2 => |cx, t| { let _ = t; give_back(cx, None) },
     return_int: (return.$t:int reg) -> void, 2, fixed(0 = rdx) => |cx, t| give_back(cx, Some(t.sig.from)),

@@ -166,6 +166,11 @@ tile! {
         cx.add(t.out(), t.out(), -1);
         cx.store(Type::I64, TEMP.number(), 0, t.out());
     },
+    spend_at: (spend_at.$t:int reg) -> reg, 7, early => |cx, t| {
+        cx.load(t.sig.ty, t.out(), t.reg(0), 0);
+        cx.add(t.out(), t.out(), -1);
+        cx.store(t.sig.ty, t.reg(0), 0, t.out());
+    },
     // functions that others of bytecode call by their own convention
     argument0: (argument0) -> reg, 0, entry, fixed(out = x3) => |cx, t| { let _ = (cx, t); },
     argument1: (argument1) -> reg, 0, entry, fixed(out = x4) => |cx, t| { let _ = (cx, t); },

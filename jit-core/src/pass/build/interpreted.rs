@@ -199,10 +199,8 @@ impl FieldOperands<'_> {
     /// Takes one from a number whose address is in the record. Goes to another block if the result is below zero.
     fn count(&self, cursor: &mut Cursor<'_>, offset: u64, ty: Type, left: Block) {
         let word = Self::word(cursor, offset);
-        let before = cursor.load(ty, word);
-        let [one, zero] = [1, 0].map(|bits| cursor.constant(ty, bits));
-        let after = cursor.add(Op::SUB, Sig { from: Type::Void, ty }, &[before, one], 0);
-        cursor.store(word, after);
+        let after = cursor.push(Op::SPEND_AT, Sig { from: Type::Void, ty }, &[word], 0);
+        let zero = cursor.constant(ty, 0);
         let is_used_up = cursor.add(Op::LT, Sig { from: ty, ty: Type::Flag }, &[after, zero], 0);
         Self::unless(cursor, is_used_up, left);
     }
