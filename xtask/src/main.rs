@@ -7,6 +7,7 @@ mod bisect;
 mod ci;
 mod command;
 mod examples;
+mod figures;
 mod fuzz;
 mod links;
 mod lua_fuzz;

@@ -3,7 +3,7 @@
 //! Every Rust file starts with `//!`. Files stay small enough to be one idea. A lint is allowed only with a
 //! reason. Unfinished code names its issue. No line has trailing blanks. Links and paths in documents exist, and the book
 //! lists its chapters (`links.rs`). The public API has examples (`examples.rs`). Published packages are complete (`packages.rs`).
-//! The reference is up to date (`reference.rs`). Functions are short, no two types of a crate have one name, and no circle of uses
+//! The reference is up to date (`reference.rs`), and figures of README.md are true (`figures.rs`). Functions are short, no two types of a crate have one name, and no circle of uses
 //! leads through several folders (`structure.rs`). The modules of some crates depend on each other in a given order.
 
 use crate::examples::{check_document, check_examples};
@@ -87,6 +87,7 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
     check_summary(root, &names, &mut faults);
     check_document(root, &mut faults);
     check_packages(root, &mut faults);
+    crate::figures::check_figures(root, &mut faults);
     faults.extend(crate::sabotage::stale(root));
     faults.extend(crate::reference::stale(root));
     eprintln!("tidy: {} files, {} faults", files.len(), faults.len());
