@@ -3,13 +3,14 @@
 //! In: five programs, each in Lua and in the machine's bytecode. Out: for each program the seconds of PUC Lua 5.1, and how many times
 //! as fast LuaJIT and each of our tiers are. A tier's engine climbs up to it, and runs the program some times before it is measured. The
 //! fastest run counts. Then all functions are compiled again and again, with what their sites have learned. Where an interpreter of Lua
-//! is missing, its columns are left out. A difference between results is an error.
+//! is missing, its columns are left out. A difference between results is an error. Switches between fibers are measured as well.
 
 mod heap;
 mod lua;
 mod machine;
 mod programs;
 mod report;
+mod switches;
 mod writer;
 
 use crate::clock;
@@ -135,6 +136,7 @@ pub(crate) fn measure(options: &Options) -> Result<(), Box<dyn std::error::Error
         let mut file = std::fs::File::create(file)?;
         rows.iter().try_for_each(|row| write!(file, "{}", report::json(row)))?;
     }
+    switches::print()?;
     report::print(&rows, compiled.map(|(bytecodes, seconds)| bytecodes as f64 / seconds / 1e6));
     Ok(())
 }
