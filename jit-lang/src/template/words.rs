@@ -32,12 +32,27 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("nz", &["nez"]),
 ];
 
+/// What names say that other languages use for arithmetic which looks whether its result fits.
+const CHECKED: [&str; 4] = ["checked", "overflow", "trap", "ovf"];
+
+/// The operators that say whether a result fits, and those whose results they are of.
+const OVERFLOWS: [(&str, &str); 3] = [("addo", "add"), ("subo", "sub"), ("mulo", "mul")];
+
 /// A hint that starts with `; `: the name that this language uses for a synonym, or a known name close to the one written.
 pub(super) fn meant<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
     match SYNONYMS.iter().find(|(_, others)| others.contains(&word)) {
         Some((name, _)) => format!("; `{name}` is what it is called here"),
-        None => did_you_mean(word, names),
+        None => overflows(word).unwrap_or_else(|| did_you_mean(word, names)),
     }
+}
+
+/// Such a hint for arithmetic that looks whether its result fits.
+fn overflows(word: &str) -> Option<String> {
+    let is_checked = CHECKED.iter().any(|mark| word.contains(mark));
+    let (flag, operator) = OVERFLOWS.iter().find(|(_, operator)| is_checked && word.contains(operator))?;
+    Some(format!(
+        "; `({flag} a b)` says whether the result does not fit, and `({operator} a b)` wraps around"
+    ))
 }
 
 /// Fills the numbers into the text of a check: the least integer, and the floats just outside the range of the result.

@@ -6,6 +6,7 @@ enum Op {
     Move { dst: Out<i64>, a: In<i64> },
     Divide { dst: Out<i64>, a: In<i64>, b: In<i64> },
     Widen { dst: Out<i64>, a: In<i32> },
+    Multiply { dst: Out<i64>, a: In<i64>, b: In<i64> },
 }
 
 template! {
@@ -13,6 +14,7 @@ template! {
     Op::Move   => (mov $a)
     Op::Divide => (sdiv $a $b)
     Op::Widen  => (sext $a)
+    Op::Multiply => (checked_mul $a $b)
 }
 
 fn main() {}
