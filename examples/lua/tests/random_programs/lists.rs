@@ -4,15 +4,16 @@
 
 use super::Writer;
 
+// What is inserted comes first: it may call functions that change the list.
 const CHANGES: [&str; 8] = [
     "table.insert(q, text($n) or 0)",
-    "table.insert(q, #q % 3 + 1, text($n) or 0)",
+    "do local x = text($n) or 0 table.insert(q, #q % 3 + 1, x) end",
     "table.insert(q, 1, clean($l))",
     "note('list', table.remove(q))",
     "note('list', table.remove(q, 1))",
     "note('list', pcall(table.insert, q, 1, 2, 3))",
     "q[#q] = nil",
-    "q[#q + 1] = text($a) or 1",
+    "do local x = text($a) or 1 q[#q + 1] = x end",
 ];
 
 const LOOKS: [&str; 16] = [

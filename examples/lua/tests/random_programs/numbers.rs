@@ -52,7 +52,7 @@ const COMPUTED: [&str; 26] = [
     "math.frexp($0)",
     "math.ldexp($0, 3)",
     "1 / ($0)",
-    "tostring(clean($0)), tonumber($1)",
+    "plain(clean($0)), tonumber($1)",
     "({ [$0] = 1 })[$1]",
     "rawequal($0, $1)",
     "('x' .. $s) + 1",
