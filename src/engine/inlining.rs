@@ -9,6 +9,7 @@ use super::code::Surplus;
 use super::function::{Body, Function, Snapshot};
 use super::native::Links;
 use azulejo_core::ir::bytecode::Bytecode;
+use azulejo_core::ir::inlining::InlineRefusal;
 use azulejo_core::ir::template::{Step, Template};
 use azulejo_core::pass::build::{self, FunctionSource, KnownCallee, Linkage, TemplateCalls};
 use std::cell::{OnceCell, RefCell};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 /// How many functions are gathered for one compilation.
 const MOST: usize = 32;
 
-/// A function that may be inlined.
+/// A function that is called, and may be inlined.
 struct Gathered<B: Bytecode> {
     function: u32,
     /// The address of its call cell.
@@ -27,12 +28,26 @@ struct Gathered<B: Bytecode> {
     snapshot: Snapshot<B>,
 }
 
+/// A function that is called, and is inlined nowhere.
+struct RefusedCallee {
+    function: u32,
+    cell: u64,
+    refusal: InlineRefusal,
+}
+
+/// The functions that one calls, and those that may be inlined in it.
+struct GatheredCallees<B: Bytecode> {
+    /// Those that may be inlined.
+    inlinable: Vec<Gathered<B>>,
+    /// Others, of which the compiler says why they are not.
+    refused: Vec<RefusedCallee>,
+}
+
 /// What the optimizer reads of a function beside its bytecode, on any thread.
 pub(super) struct OptimizerInput<B: Bytecode> {
     /// What it has been through.
     pub(super) snapshot: Snapshot<B>,
-    /// The functions that may be inlined in it.
-    inlinable: Vec<Gathered<B>>,
+    callees: GatheredCallees<B>,
 }
 
 impl<B: Bytecode> OptimizerInput<B> {
@@ -44,11 +59,19 @@ impl<B: Bytecode> OptimizerInput<B> {
         functions: Linkage<'_>,
         compile: impl FnOnce(&FunctionSource<'_>) -> T,
     ) -> T {
-        let mut callees = Vec::with_capacity(self.inlinable.len());
-        for &Gathered { function, cell, ref body, ref snapshot } in &self.inlinable {
+        let GatheredCallees { inlinable, refused } = &self.callees;
+        let mut callees = Vec::with_capacity(inlinable.len() + refused.len());
+        for &Gathered { function, cell, ref body, ref snapshot } in inlinable {
             let source = body.source(0, functions, snapshot);
-            callees.push(KnownCallee { cell, function, unit: body.unit().addr() as u64, source });
+            callees.push(KnownCallee { cell, function, unit: body.unit().addr() as u64, source: Ok(source) });
         }
+        let without_source = |&RefusedCallee { function, cell, refusal }| KnownCallee {
+            cell,
+            function,
+            unit: 0,
+            source: Err(refusal),
+        };
+        callees.extend(refused.iter().map(without_source));
         compile(&FunctionSource { callees: &callees, ..body.source(at, functions, &self.snapshot) })
     }
 }
@@ -93,34 +116,36 @@ impl<B: Bytecode> Engine<B> {
     /// Gathers what the optimizer reads of a function.
     pub(super) fn optimizer_input(&self, function: &Function<B>) -> OptimizerInput<B> {
         let snapshot = function.body().snapshot();
-        let mut inlinable = Vec::new();
+        let mut callees = GatheredCallees { inlinable: Vec::new(), refused: Vec::new() };
         if self.inlining.calls(function.body()) {
-            self.gather(function, function.body(), &snapshot, &mut inlinable);
+            self.gather(function, function.body(), &snapshot, &mut callees);
             let mut next = 0;
-            while let Some(Gathered { body, snapshot, .. }) = inlinable.get(next) {
+            while let Some(Gathered { body, snapshot, .. }) = callees.inlinable.get(next) {
                 next += 1;
                 if self.inlining.calls(body) {
                     let (body, snapshot) = (body.clone(), snapshot.clone());
-                    self.gather(function, &body, &snapshot, &mut inlinable);
+                    self.gather(function, &body, &snapshot, &mut callees);
                 }
             }
         }
-        OptimizerInput { snapshot, inlinable }
+        OptimizerInput { snapshot, callees }
     }
 
-    /// Adds the functions that may be inlined in one where this body, its own or that of one of them, calls them.
+    /// Adds the functions that this body calls, the function's own or that of one that may be inlined in it.
     fn gather(
         &self,
         caller: &Function<B>,
         body: &Body<B>,
         snapshot: &Snapshot<B>,
-        found: &mut Vec<Gathered<B>>,
+        found: &mut GatheredCallees<B>,
     ) {
         let mut links = self.links.borrow_mut();
         let mut templates = self.inlining.templates.borrow_mut();
         let cells = build::callees(&body.source(0, links.functions(), snapshot), &mut templates);
         for cell in cells {
-            if found.len() == MOST || found.iter().any(|known| known.cell == cell) {
+            let is_known = found.inlinable.iter().any(|known| known.cell == cell)
+                || found.refused.iter().any(|known| known.cell == cell);
+            if found.inlinable.len() == MOST || is_known {
                 continue;
             }
             let Some(number) = links.function_at(cell) else { continue };
@@ -129,21 +154,32 @@ impl<B: Bytecode> Engine<B> {
             let Some(body) = callee.made_body() else { continue };
             let snapshot = body.snapshot();
             let source = body.source(0, links.functions(), &snapshot);
-            if self.may_inline(body, &source, &mut templates) {
-                callee.inlined_in.borrow_mut().insert(caller.number());
-                found.push(Gathered { function: number, cell, body: body.clone(), snapshot });
+            match self.refusal(body, &source, &mut templates) {
+                Some(refusal) => found.refused.push(RefusedCallee { function: number, cell, refusal }),
+                None => {
+                    callee.inlined_in.borrow_mut().insert(caller.number());
+                    found.inlinable.push(Gathered { function: number, cell, body: body.clone(), snapshot });
+                }
             }
         }
     }
 
-    fn may_inline(&self, body: &Body<B>, source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> bool {
+    /// Why a function is inlined nowhere, if it is not.
+    fn refusal(
+        &self,
+        body: &Body<B>,
+        source: &FunctionSource<'_>,
+        templates: &mut TemplateCalls,
+    ) -> Option<InlineRefusal> {
         // The fault handler notes one function only.
         let fault_is_noted = || {
             self.trace.is_some() && body.ops().iter().any(|op| B::templates()[op.opcode()].guarded.is_some())
         };
-        body.surplus() != Surplus::Packed
-            && build::may_be_inlined(source, templates)
-            && !(self.guards && fault_is_noted())
+        if body.surplus() == Surplus::Packed {
+            return Some(InlineRefusal::Arguments);
+        }
+        build::refusal(source, templates)
+            .or_else(|| (self.guards && fault_is_noted()).then_some(InlineRefusal::Guarded))
     }
 
     /// Discards the optimizer's code in which a function may be inlined.

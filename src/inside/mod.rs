@@ -98,7 +98,14 @@ impl<B: Debug> Named for Subject<'_, B> {
 impl<B: Debug> Subject<'_, B> {
     /// Starts the record of its compilation.
     fn record(&self) -> Record {
-        Record { form: self.form, bytecodes: self.code.len(), bytes: None, inlined: 0, times: None }
+        Record {
+            form: self.form,
+            bytecodes: self.code.len(),
+            bytes: None,
+            inlined: 0,
+            refused: Vec::new(),
+            times: None,
+        }
     }
 
     /// The first lines of its trace.
@@ -238,6 +245,7 @@ impl Observer for Watch<'_> {
 
     fn tiles(&mut self, target: &Target<'_>, tiles: &TileList) {
         self.record.inlined = tiles.inlining.frames.len().saturating_sub(1);
+        self.record.refused = tiles.inlining.refused.iter().map(|refused| refused.refusal).collect();
         self.see("tile", |trace| trace.tiles(target, tiles));
     }
 

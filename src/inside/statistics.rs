@@ -4,6 +4,7 @@
 //! counts.
 
 use super::Form;
+use azulejo_core::ir::inlining::InlineRefusal;
 use azulejo_core::pass::STAGES;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -57,6 +58,8 @@ pub struct Statistics {
     pub passes: Vec<(&'static str, Duration)>,
     /// How many calls of other functions the optimizer has inlined.
     pub inlined: u64,
+    /// How many calls it has not inlined though it knew which function they call, for each reason.
+    pub not_inlined: Vec<(&'static str, u64)>,
     /// How often compiled code was left by a template's `exit` or a guard, by the opcode at which the interpreter resumed, most
     /// frequent first. After a guard this is the guard's own opcode, after `exit` that of the next bytecode.
     pub exits: Vec<(&'static str, u64)>,
@@ -110,8 +113,12 @@ impl fmt::Display for Statistics {
             f,
             "functions  {functions}: {in_interpreter} in the interpreter, {in_baseline} in baseline code, {in_optimizer} in the optimizer's"
         )?;
-        if self.inlined > 0 {
-            writeln!(f, "inlined    {} calls", self.inlined)?;
+        if self.inlined > 0 || !self.not_inlined.is_empty() {
+            write!(f, "inlined    {} calls", self.inlined)?;
+            for (index, (reason, calls)) in self.not_inlined.iter().enumerate() {
+                write!(f, "{} {calls} ({reason})", if index == 0 { "; not" } else { "," })?;
+            }
+            writeln!(f)?;
         }
         let percent = self.code_used * 100 / self.code_bytes.max(1);
         writeln!(
@@ -168,6 +175,8 @@ pub(crate) struct Record {
     pub(super) bytes: Option<usize>,
     /// How many calls were inlined.
     pub(super) inlined: usize,
+    /// Why calls of known functions were not.
+    pub(super) refused: Vec<InlineRefusal>,
     pub(super) times: Option<Times>,
 }
 
@@ -227,6 +236,8 @@ struct Made {
     optimizer: Compilations,
     optimizer_for_calls: Compilations,
     inlined: u64,
+    /// By reason.
+    refused: [u64; InlineRefusal::ALL.len()],
     parts: Option<[Duration; N_PARTS]>,
 }
 
@@ -252,6 +263,7 @@ impl Counts {
         match record.bytes {
             Some(bytes) => {
                 made.inlined += record.inlined as u64;
+                record.refused.iter().for_each(|refusal| made.refused[*refusal as usize] += 1);
                 row.compiled += 1;
                 row.bytecodes += record.bytecodes as u64;
                 row.bytes += bytes as u64;
@@ -305,6 +317,10 @@ impl Counts {
                 std::iter::zip(parts(), times).filter(|(_, time)| !time.is_zero()).collect()
             }),
             inlined: made.inlined,
+            not_inlined: std::iter::zip(InlineRefusal::ALL, made.refused)
+                .filter(|(_, calls)| *calls > 0)
+                .map(|(refusal, calls)| (refusal.reason(), calls))
+                .collect(),
             exits,
             tier_ups: self.tier_ups.get(),
             missed: self.missed.get(),

@@ -9,13 +9,14 @@ use super::{Learned, Subject};
 use azulejo_core::ir::emitted::{Emitted, Maker};
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::index::Node;
+use azulejo_core::ir::inlining::RefusedCall;
 use azulejo_core::ir::kinds::KindMask;
 use azulejo_core::ir::ranges::Ranges;
 use azulejo_core::ir::schedule::Schedule;
 use azulejo_core::ir::tiles::TileList;
 use azulejo_core::pass::{Allocated, Observer, STAGES, Target};
 use azulejo_core::text::{dot, print};
-use azulejo_core::vocab::{Props, Type};
+use azulejo_core::vocab::{Op, Props, Type};
 use std::fmt::{Debug, Write};
 
 /// The names that can be selected, in the order in which they are shown: the bytecode, and each stage.
@@ -89,7 +90,7 @@ impl Observer for Trace {
         let kinds = std::mem::take(&mut self.kinds);
         let note = |node: Node| {
             let name = unnamed(graph, node);
-            let kind = kinds.get(node.at()).cloned().flatten();
+            let kind = kinds.get(node.at()).cloned().flatten().or_else(|| not_inlined(graph, node));
             match (old_numbers.get(node.at()), kind) {
                 (Some(old), _) => Some(format!("{name}was {old}")),
                 (None, Some(kind)) => Some(format!("{name}{kind}")),
@@ -172,6 +173,14 @@ impl Observer for Trace {
 /// The name of a node that has no value, followed by a space; empty for others, whose lines start with their names.
 fn unnamed(graph: &Graph, node: Node) -> String {
     if graph.node(node).ty() == Type::Void { format!("{node} ") } else { String::new() }
+}
+
+/// Why a call of a function of bytecode is not inlined, if its callee is known.
+fn not_inlined(graph: &Graph, node: Node) -> Option<String> {
+    const CALLS: [Op; 4] = [Op::INVOKE, Op::INVOKE_SPREAD, Op::TRY_INVOKE, Op::TRY_INVOKE_SPREAD];
+    let data = graph.node(node);
+    let RefusedCall { function, refusal, .. } = graph.states.inlining.refused_at(data.origin).next()?;
+    CALLS.contains(&data.op).then(|| format!("f{function} is not inlined: {refusal}"))
 }
 
 /// The text of bytecode, one line for each, with what it has learned.

@@ -3,6 +3,7 @@
 
 mod machine;
 mod random;
+mod refused;
 
 use azulejo::Error;
 use azulejo::prelude::*;

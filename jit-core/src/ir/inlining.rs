@@ -4,9 +4,12 @@
 //! list. It is the origin of nodes and instructions, in ascending order like the numbers of bytecodes, which it is if nothing is
 //! inlined. Each inlined call has a frame of its own, whose VM registers have numbers behind those of all frames before it.
 //!
+//! Calls that could have been inlined, and are not, are listed with the reason, for people.
+//!
 //! **Invariant:** the caller of a frame comes before it, and has lower registers.
 
 use crate::vocab::Type;
+use core::fmt;
 
 /// An inlined call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +32,76 @@ pub struct InlinedFrame {
     pub result: Option<(u32, Type)>,
 }
 
+/// Why a call is not inlined, though it is known which function it calls.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum InlineRefusal {
+    /// The callee has more bytecodes than callees may have, or than they may have where the call is in an inlined function.
+    Long,
+    /// The call is in as many inlined functions as there may be in each other.
+    Deep,
+    /// The function has as many bytecodes or registers of others as it may have.
+    Full,
+    /// The call is in an inlined call of the same function.
+    Recursive,
+    /// It passes more arguments than the callee takes, or than are passed in an inlined call; or the callee gets them packed.
+    Arguments,
+    /// The callee's bytecode needs a frame of its own.
+    NeedsFrame,
+    /// The callee has accesses whose faults are noted for one function only.
+    Guarded,
+}
+
+impl InlineRefusal {
+    /// Every reason.
+    pub const ALL: [InlineRefusal; 7] = [
+        InlineRefusal::Long,
+        InlineRefusal::Deep,
+        InlineRefusal::Full,
+        InlineRefusal::Recursive,
+        InlineRefusal::Arguments,
+        InlineRefusal::NeedsFrame,
+        InlineRefusal::Guarded,
+    ];
+
+    /// In a few words.
+    ///
+    /// ```
+    /// # use azulejo_core::ir::inlining::InlineRefusal;
+    /// assert_eq!(InlineRefusal::Long.reason(), "too long");
+    /// ```
+    pub const fn reason(self) -> &'static str {
+        match self {
+            InlineRefusal::Long => "too long",
+            InlineRefusal::Deep => "too deep",
+            InlineRefusal::Full => "enough is inlined",
+            InlineRefusal::Recursive => "recursive",
+            InlineRefusal::Arguments => "its arguments do not fit",
+            InlineRefusal::NeedsFrame => "it needs a frame",
+            InlineRefusal::Guarded => "its faults are noted",
+        }
+    }
+}
+
+impl fmt::Display for InlineRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason())
+    }
+}
+
+/// A call that is not inlined, though it is known which function it calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RefusedCall {
+    /// The number of the function that is called.
+    pub function: u32,
+    /// The frame of the caller; 0 is that of the function itself.
+    pub caller: u32,
+    /// The bytecode of the caller that makes the call.
+    pub call: u32,
+    /// Why it is not inlined.
+    pub refusal: InlineRefusal,
+}
+
 /// All inlined calls of a function. Empty if there are none.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Inlining {
@@ -39,14 +112,29 @@ pub struct Inlining {
     /// How many slots the function has in memory for the VM registers of inlined calls, from the first of these on, because frames of such
     /// calls are shown: none, or at least as many as there are up to the last frame that is.
     pub shown_slots: u32,
+    /// The calls that could have been inlined, in the order of the places of their bytecodes. Of a bytecode with several calls of one
+    /// function there may be several. There may be some where nothing is inlined.
+    pub refused: Vec<RefusedCall>,
 }
 
 impl Inlining {
     /// Removes all calls, and keeps the memory.
     pub fn clear(&mut self) {
+        self.leave_all();
+        self.refused.clear();
+    }
+
+    /// Removes the calls that are inlined.
+    pub fn leave_all(&mut self) {
         self.frames.clear();
         self.places.clear();
         self.shown_slots = 0;
+    }
+
+    /// The calls of a place's bytecode that could have been inlined.
+    pub fn refused_at(&self, place: u32) -> impl Iterator<Item = &RefusedCall> {
+        let (frame, at) = self.place(place);
+        self.refused.iter().filter(move |refused| (refused.caller, refused.call) == (frame, at))
     }
 
     /// Whether nothing is inlined.

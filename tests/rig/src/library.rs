@@ -188,7 +188,7 @@ pub(crate) fn callees(functions: build::Linkage<'static>, guards: bool) -> &'sta
             cell: *cell,
             function: function as u32,
             unit: unit().addr() as u64,
-            source: LIBRARY.0[function].source(guards, functions),
+            source: Ok(LIBRARY.0[function].source(guards, functions)),
         };
         let callees: Vec<KnownCallee<'static>> = functions.cells.iter().enumerate().map(callee).collect();
         let callees: &'static [KnownCallee<'static>] = callees.leak();

@@ -115,7 +115,7 @@ fn keep_arguments_whole(scratch: &mut FunctionScratch, source: &FunctionSource<'
     let FunctionScratch { code, registers, leaders, .. } = scratch;
     let of_inlined = code.plan.all_calls().map(|call| {
         let start = code.plan.registers(call).start;
-        start..start + code.plan.callee(source, call).source.most_arguments()
+        start..start + code.plan.owner_of(source, call).most_arguments()
     });
     let arguments = core::iter::once(0..source.most_arguments()).chain(of_inlined).flatten();
     let is_narrow = |register: &u32| {

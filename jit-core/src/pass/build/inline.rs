@@ -12,70 +12,21 @@
 //! known when the functions that these call have been tried: if it is too much, it is taken out again.
 
 use super::calls::{CallSite, FrameNeed, TemplateCalls};
+use super::candidate::{KnownCallee, LARGEST, MOST_SLOTS, can_be_inlined};
 use super::decode::name_stack_slots;
 use super::invoke::MAX_ARGUMENTS;
 use super::known_steps::steps_of_bytecode;
 use super::{CallEntry, FunctionSource};
-use crate::ir::bytecode::{OperandInfo, OperandKind, Raw, run_of};
-use crate::ir::inlining::{InlinedFrame, Inlining};
+use crate::ir::bytecode::{OperandInfo, OperandKind, Raw};
+use crate::ir::inlining::{InlineRefusal, InlinedFrame, Inlining, RefusedCall};
 use crate::verify::Shape;
 use crate::vocab::Type;
-use core::fmt;
 
-/// How many bytecodes a callee has at most, by depth.
-const LARGEST: [usize; 4] = [40, 24, 16, 8];
-
-/// The same for a callee that makes calls which remain: each takes its code and its frame's, to save one call of several.
+/// How many bytecodes a callee that makes calls which remain has at most, by depth: each takes its code and its frame's, to save one call of several.
 const LARGEST_SHOWN: [usize; 4] = [11, 6, 4, 4];
 
 /// How many bytecodes of others a function gets at most.
 const MOST: usize = 240;
-
-/// How many registers of others a function gets at most.
-const MOST_SLOTS: u32 = 400;
-
-/// A function that may be inlined in another one.
-#[derive(Clone, Copy)]
-pub struct KnownCallee<'a> {
-    /// The address of its call cell.
-    pub cell: u64,
-    /// Its number.
-    pub function: u32,
-    /// The value of `(cu)`.
-    pub unit: u64,
-    /// The function, to start at its first bytecode. What is there for calls and of other callees does not matter.
-    pub source: FunctionSource<'a>,
-}
-
-impl fmt::Debug for KnownCallee<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KnownCallee").field("function", &self.function).finish_non_exhaustive()
-    }
-}
-
-/// The call cells of the functions that could be inlined in this one.
-pub fn callees(source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> Vec<u64> {
-    let mut cells = Vec::new();
-    for at in (0..source.code.len()).filter(|at| source.depths.get(*at) != Some(&Shape::UNREACHED)) {
-        let (opcode, raws) = source.code.get(at);
-        let lacks_slow_path = lacks_slow_path(source, at);
-        let calls = templates.of(source, opcode);
-        cells.extend(
-            calls
-                .sites
-                .iter()
-                .filter_map(|site| site.callee.cell(source, &source.functions, &raws, lacks_slow_path)),
-        );
-    }
-    cells.sort_unstable();
-    cells.dedup();
-    cells
-}
-
-/// Whether a function is small enough, and its bytecode such, that it might be inlined somewhere.
-pub fn may_be_inlined(source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> bool {
-    source.code.len() <= LARGEST[0] && source.slots <= MOST_SLOTS && can_be_inlined(source, templates)
-}
 
 /// What is planned for one frame.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +84,7 @@ struct Before {
     slots: u32,
     n_inlined: usize,
     shown_slots: u32,
+    refused: usize,
 }
 
 impl InlinePlan {
@@ -178,7 +130,9 @@ impl InlinePlan {
         self.can_show = !opcodes.any(|opcode| self.templates.of(source, opcode).exposes);
         self.add_frame(source, own, call);
         if self.calls.len() == 1 {
+            let refused = core::mem::take(&mut self.inlining.refused);
             self.clear();
+            self.inlining.refused = refused;
             self.decide_alone(source);
         }
     }
@@ -303,13 +257,15 @@ impl InlinePlan {
             slots: *slots,
             n_inlined: *n_inlined,
             shown_slots: inlining.shown_slots,
+            refused: inlining.refused.len(),
         }
     }
 
     /// Takes out what was added since.
     fn go_back(&mut self, before: Before) {
-        let Before { frames, places, bytecodes, labels, slots, n_inlined, shown_slots } = before;
+        let Before { frames, places, bytecodes, labels, slots, n_inlined, shown_slots, refused } = before;
         self.inlining.frames.truncate(frames);
+        self.inlining.refused.truncate(refused);
         self.calls.truncate(frames);
         self.places.truncate(places);
         self.inlining.places.truncate(bytecodes);
@@ -335,13 +291,33 @@ impl InlinePlan {
         let mut last = 0;
         // The function's own tail calls end it.
         for site in sites.into_iter().filter(|site| frame > 0 || !site.is_tail) {
-            let Some(callee) = self.choose(source, owner, place, &site, &raws, depth) else { continue };
+            let lacks_slow_path = self.lacks_slow_path[place];
+            let cell = site.callee.cell(owner, &source.functions, &raws, lacks_slow_path);
+            let Some(callee) = source.callees.iter().position(|callee| Some(callee.cell) == cell) else {
+                continue;
+            };
+            let KnownCallee { function, cell, source: known, .. } = &source.callees[callee];
+            let refused = |refusal| RefusedCall { function: *function, caller: frame, call: at, refusal };
+            let known = match known {
+                Err(refusal) => Err(*refusal),
+                Ok(known) => match self.refusal(source, callee, known, frame, site.given(&raws)) {
+                    Some(refusal) => Err(refusal),
+                    None => Ok(known),
+                },
+            };
+            let known = match known {
+                Ok(known) => known,
+                Err(refusal) => {
+                    self.inlining.refused.push(refused(refusal));
+                    continue;
+                }
+            };
             let before = self.before();
             let child = self.calls.len() as u32;
             let maker = self.inlining.frames[frame as usize];
-            let KnownCallee { function, cell, source: FunctionSource { slots, .. }, .. } =
-                source.callees[callee];
-            let new = InlinedFrame { function, cell, first_register: self.slots, slots, ..maker };
+            let slots = known.slots;
+            let new =
+                InlinedFrame { function: *function, cell: *cell, first_register: self.slots, slots, ..maker };
             let new = match site.is_tail {
                 true => new,
                 false => InlinedFrame {
@@ -366,10 +342,11 @@ impl InlinePlan {
                 labels: 0,
                 next: 0,
             };
-            self.n_inlined += source.callees[callee].source.code.len();
+            self.n_inlined += known.code.len();
             if !self.add_frame(source, new, call) {
                 self.go_back(before);
                 self.refused_at[callee] = depth;
+                self.inlining.refused.push(refused(InlineRefusal::NeedsFrame));
                 continue;
             }
             match last {
@@ -380,31 +357,35 @@ impl InlinePlan {
         }
     }
 
-    /// The callee of a call, by its number in the list, if the call is to be inlined.
-    fn choose(
+    /// Why a call with so many arguments is not inlined in a frame, though its callee may be somewhere.
+    fn refusal(
         &mut self,
         source: &FunctionSource<'_>,
-        owner: &FunctionSource<'_>,
-        place: usize,
-        site: &CallSite,
-        raws: &[Raw],
-        depth: usize,
-    ) -> Option<usize> {
-        let (frame, _) = self.inlining.places[place];
-        let lacks_slow_path = self.lacks_slow_path[place];
-        let cell = site.callee.cell(owner, &source.functions, raws, lacks_slow_path)?;
-        let number = source.callees.iter().position(|callee| callee.cell == cell)?;
-        let callee = &source.callees[number].source;
-        let given = site.given(raws)?;
-        if depth >= self.refused_at[number] || self.makers(frame).any(|maker| maker == number) {
-            return None;
+        number: usize,
+        callee: &FunctionSource<'_>,
+        frame: u32,
+        given: Option<usize>,
+    ) -> Option<InlineRefusal> {
+        let depth = self.makers(frame).count();
+        if depth >= self.refused_at[number] {
+            return Some(InlineRefusal::NeedsFrame);
         }
-        let is_small = LARGEST.get(depth).is_some_and(|largest| callee.code.len() <= *largest)
-            && self.n_inlined + callee.code.len() <= MOST
-            && self.slots + callee.slots <= source.slots + MOST_SLOTS;
-        let takes = given <= callee.most_arguments() as usize || callee.drops_surplus;
-        let fits = is_small && takes && given <= MAX_ARGUMENTS;
-        (fits && can_be_inlined(callee, &mut self.templates)).then_some(number)
+        if self.makers(frame).any(|maker| maker == number) {
+            return Some(InlineRefusal::Recursive);
+        }
+        let Some(largest) = LARGEST.get(depth) else { return Some(InlineRefusal::Deep) };
+        if callee.code.len() > *largest {
+            return Some(InlineRefusal::Long);
+        }
+        if self.n_inlined + callee.code.len() > MOST || self.slots + callee.slots > source.slots + MOST_SLOTS
+        {
+            return Some(InlineRefusal::Full);
+        }
+        let takes = |given: usize| given <= callee.most_arguments() as usize || callee.drops_surplus;
+        if !given.is_some_and(|given| given <= MAX_ARGUMENTS && takes(given)) {
+            return Some(InlineRefusal::Arguments);
+        }
+        (!can_be_inlined(callee, &mut self.templates)).then_some(InlineRefusal::NeedsFrame)
     }
 
     /// The functions, by their numbers in the list of callees, by whose calls control came to a frame, from its own on: also those whose
@@ -440,10 +421,14 @@ impl InlinePlan {
         self.inlining.place(place as u32).0
     }
 
-    fn owner_of<'s>(&self, source: &'s FunctionSource<'_>, frame: u32) -> &'s FunctionSource<'s> {
+    /// The function that a frame is of.
+    pub(super) fn owner_of<'s>(&self, source: &'s FunctionSource<'_>, frame: u32) -> &'s FunctionSource<'s> {
         match frame {
             0 => source,
-            frame => &source.callees[self.calls[frame as usize].callee as usize].source,
+            frame => {
+                let callee = &source.callees[self.calls[frame as usize].callee as usize];
+                callee.source.as_ref().expect("what is inlined may be")
+            }
         }
     }
 
@@ -580,17 +565,6 @@ impl InlinePlan {
             }
         }
     }
-}
-
-/// Whether no template of a function needs a frame of its own, but for calls that might be inlined themselves.
-fn can_be_inlined(source: &FunctionSource<'_>, templates: &mut TemplateCalls) -> bool {
-    (0..source.code.len()).all(|at| {
-        let (opcode, raws) = source.code.get(at);
-        let info = &source.opcodes[opcode];
-        let is_long = core::iter::zip(info.operands, raws)
-            .any(|(info, raw)| info.kind == OperandKind::Regs && run_of(raw).len() > MAX_ARGUMENTS);
-        !is_long && templates.of(source, opcode).may_be_inlined(lacks_slow_path(source, at))
-    })
 }
 
 /// Whether the slow path of a bytecode is left out now.

@@ -26,7 +26,7 @@ impl ValueOperands<'_> {
         let plan = &self.scratch.code.plan;
         let (to, registers) = (plan.first(call), plan.registers(call));
         let source = self.source;
-        let callee = &plan.callee(source, call).source;
+        let callee = plan.owner_of(source, call);
         self.set_registers(cursor, (registers, to), callee, |_, number| args.get(number as usize).copied());
         self.may_be_unreached = true;
         self.jump_into(cursor, to, to);
@@ -60,10 +60,7 @@ impl ValueOperands<'_> {
         bytecode: u32,
     ) -> Option<ShowNodes> {
         let plan = &self.scratch.code.plan;
-        let functions = match frame {
-            0 => &self.source.functions,
-            frame => &plan.callee(self.source, frame).source.functions,
-        };
+        let functions = &plan.owner_of(self.source, frame).functions;
         let ShowPlan { newest, layout, slot } = functions.show?;
         let first = if frame > 0 { plan.registers(frame).start } else { 0 };
         let layout = if self.source.functions.only_read { layout | ShownFrame::ONLY_READ } else { layout };

@@ -26,6 +26,7 @@
 
 mod call_entry;
 mod calls;
+mod candidate;
 mod cases;
 mod cursor;
 mod dead_loops;
@@ -56,9 +57,9 @@ mod values;
 
 pub use call_entry::CallEntry;
 pub use calls::TemplateCalls;
+pub use candidate::{KnownCallee, callees, refusal};
 pub use cases::{CaseField, FirstCase, KnownCase, KnownCases, MARKS, Sort};
 pub use holes::{GENERAL, NEXT};
-pub use inline::{KnownCallee, callees, may_be_inlined};
 pub use interpreted::{InterpretRequest, interpreted};
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS, PendingPlace};
 pub use onward::assert_may_become;
