@@ -296,16 +296,9 @@ impl InlinePlan {
             let Some(callee) = source.callees.iter().position(|callee| Some(callee.cell) == cell) else {
                 continue;
             };
-            let KnownCallee { function, cell, source: known, .. } = &source.callees[callee];
-            let refused = |refusal| RefusedCall { function: *function, caller: frame, call: at, refusal };
-            let known = match known {
-                Err(refusal) => Err(*refusal),
-                Ok(known) => match self.refusal(source, callee, known, frame, site.given(&raws)) {
-                    Some(refusal) => Err(refusal),
-                    None => Ok(known),
-                },
-            };
-            let known = match known {
+            let KnownCallee { function, cell, .. } = source.callees[callee];
+            let refused = |refusal| RefusedCall { function, caller: frame, call: at, refusal };
+            let known = match self.inlinable(source, callee, frame, site.given(&raws)) {
                 Ok(known) => known,
                 Err(refusal) => {
                     self.inlining.refused.push(refused(refusal));
@@ -316,8 +309,7 @@ impl InlinePlan {
             let child = self.calls.len() as u32;
             let maker = self.inlining.frames[frame as usize];
             let slots = known.slots;
-            let new =
-                InlinedFrame { function: *function, cell: *cell, first_register: self.slots, slots, ..maker };
+            let new = InlinedFrame { function, cell, first_register: self.slots, slots, ..maker };
             let new = match site.is_tail {
                 true => new,
                 false => InlinedFrame {
@@ -357,35 +349,38 @@ impl InlinePlan {
         }
     }
 
-    /// Why a call with so many arguments is not inlined in a frame, though its callee may be somewhere.
-    fn refusal(
+    /// The callee with this number in the list, if a call with so many arguments is to be inlined in a frame.
+    fn inlinable<'s>(
         &mut self,
-        source: &FunctionSource<'_>,
+        source: &'s FunctionSource<'_>,
         number: usize,
-        callee: &FunctionSource<'_>,
         frame: u32,
         given: Option<usize>,
-    ) -> Option<InlineRefusal> {
+    ) -> Result<&'s FunctionSource<'s>, InlineRefusal> {
+        let callee = source.callees[number].source.as_ref().map_err(|refusal| *refusal)?;
         let depth = self.makers(frame).count();
         if depth >= self.refused_at[number] {
-            return Some(InlineRefusal::NeedsFrame);
+            return Err(InlineRefusal::NeedsFrame);
         }
         if self.makers(frame).any(|maker| maker == number) {
-            return Some(InlineRefusal::Recursive);
+            return Err(InlineRefusal::Recursive);
         }
-        let Some(largest) = LARGEST.get(depth) else { return Some(InlineRefusal::Deep) };
-        if callee.code.len() > *largest {
-            return Some(InlineRefusal::Long);
+        let largest = *LARGEST.get(depth).ok_or(InlineRefusal::Deep)?;
+        if callee.code.len() > largest {
+            return Err(InlineRefusal::Long);
         }
-        if self.n_inlined + callee.code.len() > MOST || self.slots + callee.slots > source.slots + MOST_SLOTS
-        {
-            return Some(InlineRefusal::Full);
+        let (bytecodes, slots) = (self.n_inlined + callee.code.len(), self.slots + callee.slots);
+        if bytecodes > MOST || slots > source.slots + MOST_SLOTS {
+            return Err(InlineRefusal::Full);
         }
         let takes = |given: usize| given <= callee.most_arguments() as usize || callee.drops_surplus;
         if !given.is_some_and(|given| given <= MAX_ARGUMENTS && takes(given)) {
-            return Some(InlineRefusal::Arguments);
+            return Err(InlineRefusal::Arguments);
         }
-        (!can_be_inlined(callee, &mut self.templates)).then_some(InlineRefusal::NeedsFrame)
+        match can_be_inlined(callee, &mut self.templates) {
+            true => Ok(callee),
+            false => Err(InlineRefusal::NeedsFrame),
+        }
     }
 
     /// The functions, by their numbers in the list of callees, by whose calls control came to a frame, from its own on: also those whose
