@@ -154,8 +154,7 @@ fn run() -> Vec<Op> {
     ]
 }
 
-/// Functions of closures: 0 is the closure, 1 the argument. One adds its variable, one multiplies by it and sets it, and one calls itself by a site
-/// as often as its argument's lowest bits say.
+/// Functions of closures: 0 is the closure, 1 the argument. One adds its variable, one multiplies by it and sets it, and one calls itself by a site, once.
 fn functions() -> [Vec<Op>; 3] {
     let (variable, add) = (
         Op::Variable { dst: 2.into(), closure: 0.into() },
@@ -172,7 +171,7 @@ fn functions() -> [Vec<Op>; 3] {
         variable,
         Op::JumpIfNone { a: 2.into(), to: Label(5) },
         add,
-        // The variable is what it was when all of them have returned.
+        // It is zero in the inner call, which returns at once, and what it was behind that.
         Op::SetVariable { closure: 0.into(), a: 3.into() },
         Op::CallOne { dst: 1.into(), closure: 0.into(), a: 1.into(), cache: Site::new() },
         Op::SetVariable { closure: 0.into(), a: 2.into() },

@@ -64,10 +64,10 @@ pub(crate) fn print(program: &Program, effort: Effort) {
         // SAFETY: both were compiled for this call cell.
         unsafe { black_box(&cell).open_to(codes[(random >> 31) as usize].entry()) }
     };
-    let redirect = fastest(effort, &mut open);
+    let redirect = clock::fastest(effort.rounds, &mut open);
     open(0);
-    let calls = fastest(effort, |_| call());
-    let both = fastest(effort, |turn| {
+    let calls = clock::fastest(effort.rounds, |_| call());
+    let both = clock::fastest(effort.rounds, |turn| {
         open(turn);
         call();
     });
@@ -75,16 +75,4 @@ pub(crate) fn print(program: &Program, effort: Effort) {
         "\nsending all calls of a function elsewhere: {redirect:.1} ns; the next call takes {:.1} ns instead of {calls:.1}",
         both - redirect
     );
-}
-
-/// Nanoseconds per iteration in the fastest round.
-fn fastest(effort: Effort, mut turn: impl FnMut(u32)) -> f64 {
-    const TURNS: u32 = 10_000;
-    let mut least = u64::MAX;
-    for _ in 0..effort.rounds {
-        let start = clock::now();
-        (0..TURNS).for_each(&mut turn);
-        least = least.min(clock::now() - start);
-    }
-    least as f64 / TURNS as f64
 }

@@ -180,7 +180,7 @@ fn not_inlined(graph: &Graph, node: Node) -> Option<String> {
     const CALLS: [Op; 4] = [Op::INVOKE, Op::INVOKE_SPREAD, Op::TRY_INVOKE, Op::TRY_INVOKE_SPREAD];
     let data = graph.node(node);
     let RefusedCall { function, refusal, .. } = graph.states.inlining.refused_at(data.origin).next()?;
-    CALLS.contains(&data.op).then(|| format!("f{function} is not inlined: {refusal}"))
+    CALLS.contains(&data.op).then(|| format!("f{function} is not inlined: {}", refusal.reason()))
 }
 
 /// The text of bytecode, one line for each, with what it has learned.

@@ -15,6 +15,7 @@ mod writer;
 
 use crate::clock;
 use crate::options::Options;
+use azulejo::Builder;
 use azulejo::prelude::*;
 use heap::Heap;
 use lua::Lua;
@@ -46,12 +47,17 @@ struct Runner {
     n: f64,
 }
 
+/// An engine that climbs up to a tier; an interpreter stays in it.
+fn builder(tier: Tier) -> Builder {
+    match tier {
+        Tier::Interpreter => Builder::default().only(tier),
+        _ => Builder::default().up_to(tier),
+    }
+}
+
 impl Runner {
     fn new(program: &DynamicProgram, tier: Tier) -> Runner {
-        let engine = match tier {
-            Tier::Interpreter => Engine::<Op>::builder().only(tier).build(),
-            _ => Engine::<Op>::builder().up_to(tier).times(true).build(),
-        };
+        let engine: Engine<Op> = builder(tier).times(true).build();
         let mut defined = Definer { engine: &engine, functions: Vec::new() };
         let run = (program.define)(&mut defined);
         let functions = defined.functions;

@@ -18,37 +18,25 @@ template! {
     SwitchOp::Jump  => (branch $0)
 }
 
-/// How often a fiber is resumed in a round, and how many rounds there are.
-const TURNS: u64 = 100_000;
-const ROUNDS: usize = 10;
+/// How many rounds there are.
+const ROUNDS: usize = 100;
 
 /// Prints the nanoseconds, of the fastest rounds.
 pub(super) fn print() -> Result<(), Error> {
     let mut all = Vec::new();
-    for (name, tier) in
-        [("interpreter", Tier::Interpreter), ("baseline", Tier::Baseline), ("optimizer", Tier::Optimizer)]
-    {
-        let engine = match tier {
-            Tier::Interpreter => Engine::<SwitchOp>::builder().only(tier).build(),
-            _ => Engine::<SwitchOp>::builder().up_to(tier).build(),
-        };
+    for tier in [Tier::Interpreter, Tier::Baseline, Tier::Optimizer] {
+        let engine: Engine<SwitchOp> = super::builder(tier).build();
         let ops = vec![SwitchOp::Yield { dst: 0.into(), a: 0.into() }, SwitchOp::Jump(Label(0))];
         let echo = engine.define("echo", ops, 1)?;
         if tier != Tier::Interpreter {
             engine.compile_in(echo, tier)?;
         }
         let mut fiber = engine.fiber(echo, (0u64,))?;
-        let mut fastest = u64::MAX;
-        for _ in 0..ROUNDS {
-            let start = clock::now();
-            for turn in 0..TURNS {
-                // It gives back what it is resumed with; its argument when it starts.
-                assert_eq!(fiber.resume(&mut (), turn)?, Resumed::Suspended(turn));
-            }
-            fastest = fastest.min(clock::now() - start);
-            fiber = engine.fiber(echo, (0u64,))?;
-        }
-        all.push(format!("{name} {:.1}", fastest as f64 / TURNS as f64));
+        // It gives back what it is resumed with; its argument, which is the number of the first turn, when it starts.
+        let fastest = clock::fastest(ROUNDS, |turn| {
+            assert_eq!(fiber.resume(&mut (), turn as u64), Ok(Resumed::Suspended(turn as u64)));
+        });
+        all.push(format!("{} {fastest:.1}", super::name(tier)));
     }
     println!("a fiber is resumed and suspends itself, in ns: {}", all.join(", "));
     Ok(())

@@ -9,7 +9,6 @@
 //! **Invariant:** the caller of a frame comes before it, and has lower registers.
 
 use crate::vocab::Type;
-use core::fmt;
 
 /// An inlined call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,12 +82,6 @@ impl InlineRefusal {
     }
 }
 
-impl fmt::Display for InlineRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.reason())
-    }
-}
-
 /// A call that is not inlined, though it is known which function it calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RefusedCall {
@@ -120,15 +113,10 @@ pub struct Inlining {
 impl Inlining {
     /// Removes all calls, and keeps the memory.
     pub fn clear(&mut self) {
-        self.leave_all();
-        self.refused.clear();
-    }
-
-    /// Removes the calls that are inlined.
-    pub fn leave_all(&mut self) {
         self.frames.clear();
         self.places.clear();
         self.shown_slots = 0;
+        self.refused.clear();
     }
 
     /// The calls of a place's bytecode that could have been inlined.
