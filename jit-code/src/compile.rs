@@ -326,11 +326,8 @@ impl<M: Backend> Compiler<M> {
 
     /// Makes an entry for calls from other functions of bytecode. It clears those slots behind the arguments that the function
     /// needs.
-    pub fn adapter(&mut self, to: &AdapterTarget<'_, M::Frame>) -> Result<Adapter, Error> {
-        let AdapterTarget { source, cell, .. } = *to;
-        let call_entry = Some(cell.call_entry(0, core::ptr::null()));
-        let is_needed = self.compilation.needed_at_start(&FunctionSource { call_entry, ..*source });
-        let AdapterTarget { accepts, code, budget, .. } = *to;
+    pub fn adapter(&self, to: &AdapterTarget<'_, M::Frame>) -> Result<Adapter, Error> {
+        let AdapterTarget { source, needed, accepts, code, budget, cell } = *to;
         let slots = source.slots;
         let (Accepts::Exactly(most) | Accepts::UpTo(most)) = accepts;
         // What is more than that has no slots.
@@ -344,8 +341,8 @@ impl<M: Backend> Compiler<M> {
             Accepts::UpTo(_) => (0, accepts),
         };
         let may_miss = if source.missing == 0 { first } else { source.most_arguments().max(first) };
-        let missing: Vec<u32> = (first..may_miss).filter(|at| is_needed(*at)).collect();
-        let cleared: Vec<u32> = (may_miss..slots).filter(|at| is_needed(*at)).collect();
+        let missing: Vec<u32> = (first..may_miss).filter(|at| needed.contains(*at)).collect();
+        let cleared: Vec<u32> = (may_miss..slots).filter(|at| needed.contains(*at)).collect();
         let missing = MissingArguments { slots: &missing, bits: source.missing };
         let drops_surplus = source.drops_surplus;
         let admission = AdapterAdmission { accepts, budget, cell, slots, missing, placed, drops_surplus };

@@ -6,7 +6,9 @@ use azulejo_core::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandK
 use azulejo_core::ir::graph::Graph;
 use azulejo_core::ir::list::{Refs, TypeList};
 use azulejo_core::ir::template::{Likelihood, Resume, Step, StepImm, Template};
-use azulejo_core::pass::build::{BuildScratch, FunctionSource, Instructions, Linkage, build};
+use azulejo_core::pass::build::{
+    BuildScratch, FunctionSource, Instructions, Linkage, StartScratch, build, needed_at_start,
+};
 use azulejo_core::pass::{dead, rewrite};
 use azulejo_core::random::Random;
 use azulejo_core::text::print;
@@ -14,6 +16,12 @@ use azulejo_core::vocab::{Op, Scalar, Sig, Type, Vocabulary};
 
 /// Bytecode as numbers: the opcode, then its operands.
 struct Numbers(Vec<Vec<Raw>>);
+
+impl Numbers {
+    fn of(code: &[&[Raw]]) -> Numbers {
+        Numbers(code.iter().map(|bytecode| bytecode.to_vec()).collect())
+    }
+}
 
 impl Instructions for Numbers {
     fn len(&self) -> usize {
@@ -189,27 +197,8 @@ fn built_for(
     entry: u32,
     functions: Linkage<'_>,
 ) -> String {
-    let code = Numbers(code.iter().map(|bytecode| bytecode.to_vec()).collect());
-    let source = FunctionSource {
-        vocab: Vocabulary::BUILTIN,
-        opcodes: OPCODES,
-        templates: TEMPLATES,
-        code: &code,
-        labels: &[],
-        locals,
-        slots,
-        depths,
-        entry,
-        arguments: None,
-        functions,
-        slow_paths: None,
-        sites: None,
-        missing: 0,
-        drops_surplus: false,
-        captured: &[],
-        call_entry: None,
-        callees: &[],
-    };
+    let code = Numbers::of(code);
+    let source = FunctionSource { entry, functions, ..source_of(&code, locals, slots, depths) };
     let mut graph = Graph::new(Vocabulary::BUILTIN);
     let mut scratch = BuildScratch::default();
     build(&mut scratch, &source, &mut graph);
@@ -217,6 +206,29 @@ fn built_for(
     build(&mut scratch, &source, &mut graph);
     assert_eq!(text, print::graph(&graph), "a reused scratch gives the same graph");
     text
+}
+
+fn source_of<'a>(code: &'a Numbers, locals: u32, slots: u32, depths: &'a [u32]) -> FunctionSource<'a> {
+    FunctionSource {
+        vocab: Vocabulary::BUILTIN,
+        opcodes: OPCODES,
+        templates: TEMPLATES,
+        code,
+        labels: &[],
+        locals,
+        slots,
+        depths,
+        entry: 0,
+        arguments: None,
+        functions: Linkage::default(),
+        slow_paths: None,
+        sites: None,
+        missing: 0,
+        drops_surplus: false,
+        captured: &[],
+        call_entry: None,
+        callees: &[],
+    }
 }
 
 fn count(text: &str, word: &str) -> usize {
@@ -394,6 +406,34 @@ fn code_that_nothing_reaches_is_no_way_into_code_that_something_reaches() {
 }
 
 #[test]
+fn a_function_needs_what_it_may_read_first() {
+    let needed = |code: &[&[Raw]], depths: &[u32]| -> Vec<u32> {
+        let code = Numbers::of(code);
+        let source = source_of(&code, 4, 6, depths);
+        let needed = needed_at_start(&mut StartScratch::default(), &source);
+        let registers: Vec<u32> = (0..6).filter(|register| needed.contains(*register)).collect();
+        assert_eq!(needed.end(6), registers.last().map_or(0, |last| last + 1));
+        registers
+    };
+    assert_eq!(needed(&[&[SET, 0, 5], &[ADD, 1, 0, 2], &[RETURN, 1]], &[]), [2]);
+    // Written before the loop, around which it is read; and written where the loop ends only.
+    let counting: &[&[Raw]] =
+        &[&[SET, 3, 1], &[ADD, 2, 0, 3], &[SET, 0, 1], &[JUMP_LESS, 2, 3, 1], &[RETURN, 2]];
+    assert_eq!(needed(counting, &[]), [0]);
+    let one_way: &[&[Raw]] = &[&[JUMP_LESS, 0, 0, 2], &[SET, 1, 5], &[RETURN, 1]];
+    assert_eq!(needed(one_way, &[]), [0, 1]);
+    // What control comes to by jumps back alone, once with a register written and once without.
+    let aside: &[&[Raw]] =
+        &[&[GOTO, 3], &[ADD, 1, 0, 0], &[RETURN, 1], &[JUMP_LESS, 2, 2, 1], &[SET, 0, 1], &[GOTO, 1]];
+    assert_eq!(needed(aside, &[]), [0, 2]);
+    let behind_return: &[&[Raw]] = &[&[SET, 0, 5], &[RETURN, 0], &[RETURN, 3]];
+    assert_eq!(needed(behind_return, &[]), [0; 0]);
+    let on_stack: &[&[Raw]] =
+        &[&[PUSH, 0, 0], &[PUSH, 0, 1], &[ADD_TOP, 0, 0, 0], &[POP, 2, 0], &[RETURN, 2]];
+    assert_eq!(needed(on_stack, &[0, 1, 2, 1, 0]), [0, 1]);
+}
+
+#[test]
 fn a_long_chain_of_joins_needs_no_stack() {
     let mut code: Vec<Vec<Raw>> = vec![vec![SET, 1, 1]];
     // Miri is a thousand times slower.
@@ -505,7 +545,7 @@ fn assert_behaves(
 #[test]
 fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
     let mut random = Random::new(0x853c_49e6_748f_ea9b);
-    let mut scratch = BuildScratch::default();
+    let (mut scratch, mut starts) = (BuildScratch::default(), StartScratch::default());
     let mut rewrite_scratch = rewrite::Scratch::default();
     let mut dead_scratch = dead::Scratch::default();
     let mut graph = Graph::new(Vocabulary::BUILTIN);
@@ -525,26 +565,11 @@ fn random_programs_do_what_their_opcodes_say_before_and_after_each_pass() {
             _ => exited += 1,
         }
         let numbers = Numbers(code.clone());
-        let source = FunctionSource {
-            vocab: Vocabulary::BUILTIN,
-            opcodes: OPCODES,
-            templates: TEMPLATES,
-            code: &numbers,
-            labels: &[],
-            locals: N_REGISTERS as u32,
-            slots: N_REGISTERS as u32,
-            depths: &[],
-            entry: 0,
-            arguments: None,
-            functions: Linkage::default(),
-            slow_paths: None,
-            sites: None,
-            missing: 0,
-            drops_surplus: false,
-            captured: &[],
-            call_entry: None,
-            callees: &[],
-        };
+        let source = source_of(&numbers, N_REGISTERS as u32, N_REGISTERS as u32, &[]);
+        let needed = needed_at_start(&mut starts, &source);
+        let or_any = |(at, value)| if needed.contains(at) { value } else { random.number() };
+        let mut needed_only: Vec<u64> = (0..).zip(frame.iter().copied()).map(or_any).collect();
+        assert_eq!(interpret(&code, 0, &mut needed_only), Some(expected), "{code:?} on {frame:?}");
         build(&mut scratch, &source, &mut graph);
         let judge = |graph: &Graph, stage: &str| {
             let what = format!("after {stage}: {code:?} on {frame:?}");

@@ -577,6 +577,7 @@ impl Builder {
             packer: Default::default(),
             overflow: Default::default(),
             backend: RefCell::new(Backend::new(self.code_bytes, self.machine)),
+            starts: RefCell::default(),
             stack: FrameStacks::new(FrameStack::new(self.stack_slots, self.native_stack)),
             fiber_stacks: StackPool::new(self.fiber_stack),
             remote: links.remote(),

@@ -4,7 +4,7 @@
 //! nothing can be compiled, where the builder says so, and where little is left of the stack, there is none, and the interpreter
 //! that rustc compiled takes its place.
 
-use super::function::{Budget, EngineWords, Function, Snapshot};
+use super::function::{Budget, EngineWords, Function};
 use super::native::{Interpreter, Status};
 use super::tiers::Tiers;
 use super::{Builder, Engine, stack};
@@ -126,14 +126,7 @@ impl<B: Bytecode> Engine<B> {
             stop: functions.stop.unwrap_or(0),
             fuel: functions.fuel.unwrap_or(0),
         };
-        // A bytecode that becomes another one may read other registers then.
-        let cleared = match body.ops().iter().any(|op| B::QUICKENS.get(op.opcode()) == Some(&true)) {
-            true => body.slots() as u32,
-            false => {
-                let source = body.source(0, functions, &Snapshot::NOTHING);
-                self.backend.borrow_mut().needed_slots(&source, &links, function.number())
-            }
-        };
+        let cleared = body.needed_at_start(&self.starts).end(body.slots() as u32);
         let parts = RecordParts { cleared, ..body.record_parts(words, &function.tier.budget) };
         // SAFETY: the interpreter was prepared for the function.
         function.interpreted.set(unsafe { interpreter.record(&parts) });

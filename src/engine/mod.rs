@@ -71,6 +71,7 @@ pub use value::{Args, Slot};
 use crate::inside::{Counts, Inside};
 use crate::{Error, Unsupported};
 use azulejo_core::ir::bytecode::{Bytecode, Callable};
+use azulejo_core::pass::build::StartScratch;
 use background::Background;
 use frame_stacks::FrameStacks;
 use function::{Body, Function, Retired};
@@ -122,6 +123,8 @@ pub struct Engine<B: Bytecode> {
     background: Background<B>,
     /// Dropped before the functions, so that their code memory need not be prepared for reuse.
     backend: RefCell<Backend>,
+    /// Memory for finding what functions need at their start.
+    starts: RefCell<StartScratch>,
     /// Indexed by function number; `None` where a function was removed.
     functions: RefCell<Vec<Option<Rc<Function<B>>>>>,
     /// Removed functions to which references may still exist.

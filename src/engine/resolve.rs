@@ -349,11 +349,12 @@ impl<B: Bytecode> Engine<B> {
             let to = AdapterTarget {
                 accepts,
                 source: &source,
+                needed: body.needed_at_start(&self.starts),
                 code,
                 budget: budget.map(|[calls, _]| calls.as_ptr().cast_const()),
                 cell: links.code_cell(function.number()),
             };
-            self.backend.borrow_mut().adapter(&to)
+            self.backend.borrow().adapter(&to)
         })
     }
 }

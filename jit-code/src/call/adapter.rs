@@ -6,7 +6,7 @@
 
 use super::{CallCell, Host, KeptValues};
 use crate::memory::Installed;
-use azulejo_core::pass::build::FunctionSource;
+use azulejo_core::pass::build::{FunctionSource, NeededAtStart};
 
 /// The function that an adapter calls.
 #[derive(Clone, Copy)]
@@ -16,6 +16,8 @@ pub struct AdapterTarget<'a, F> {
     pub accepts: Accepts,
     /// The function.
     pub source: &'a FunctionSource<'a>,
+    /// The registers that it needs.
+    pub needed: &'a NeededAtStart,
     /// Its code.
     pub code: TargetCode<F>,
     /// The counter of calls; a call that takes it below zero goes to the host.

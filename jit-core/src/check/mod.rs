@@ -13,6 +13,7 @@ pub mod placeholders;
 pub mod rules;
 pub mod schedule;
 pub mod shape;
+pub(crate) mod start;
 pub mod temporaries;
 pub mod tiles;
 

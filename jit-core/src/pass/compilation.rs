@@ -265,16 +265,6 @@ impl Compilation {
         self.judge_graph("lower", target, observer)
     }
 
-    /// Says which VM registers, besides the arguments, must be zero when a function that others call starts: those for
-    /// which the returned function is true.
-    pub fn needed_at_start<'a>(
-        &'a mut self,
-        source: &build::FunctionSource<'_>,
-    ) -> impl Fn(u32) -> bool + use<'a> {
-        let needed = build::needed_at_start(&mut self.build, source, &mut self.graph);
-        move |register| needed.is_none_or(|set| set.contains(register as usize))
-    }
-
     /// Compiles one opcode with placeholders for its operands; stops short of emission. Returns which values are in machine
     /// registers when this bytecode starts, and when the next one does.
     pub fn stencil(

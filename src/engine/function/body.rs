@@ -24,13 +24,15 @@ use azulejo_core::ir::bytecode::{Bytecode, Functions, Machine};
 use azulejo_core::ir::frames::ShowPlan;
 use azulejo_core::ir::interpreted::RecordParts;
 use azulejo_core::ir::sites::Sites;
-use azulejo_core::pass::build::{self, FunctionSource, Instructions};
+use azulejo_core::pass::build::{
+    self, FunctionSource, Instructions, NeededAtStart, StartScratch, needed_at_start,
+};
 use azulejo_core::verify::{self, Fault, Shape, VerifyError};
 use azulejo_core::vocab::Vocabulary;
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
-use std::sync::Arc;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Verified bytecode, with everything that a compiler on any thread needs to know of the function.
 pub(crate) struct Body<B: Bytecode> {
@@ -41,6 +43,8 @@ pub(crate) struct Body<B: Bytecode> {
     running: Option<RunningOps<B>>,
     registers: u32,
     shape: Shape,
+    /// The registers that have to be zero when others call it, once somebody has asked.
+    needed_at_start: OnceLock<NeededAtStart>,
     /// How often all code was discarded. Code that was requested in an earlier generation is not installed.
     generation: AtomicU32,
     /// Whether the function is compiled so that accesses may fault.
@@ -141,7 +145,19 @@ impl<B: Bytecode> Body<B> {
             let layout = FrameLayout::new(showing, ops, (registers, &code.captured), &mut shape);
             (layout.plan(newest), layout)
         });
-        Ok(Body { name, code, running, registers, shape, generation, guards, speculation, sites, show })
+        Ok(Body {
+            name,
+            code,
+            running,
+            registers,
+            shape,
+            needed_at_start: OnceLock::new(),
+            generation,
+            guards,
+            speculation,
+            sites,
+            show,
+        })
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
@@ -376,6 +392,14 @@ impl<B: Bytecode> Body<B> {
             call_entry: None,
             callees: &[],
         }
+    }
+
+    /// The registers that have to be zero, or to hold an argument, when other functions call this one.
+    pub(crate) fn needed_at_start(&self, scratch: &RefCell<StartScratch>) -> &NeededAtStart {
+        self.needed_at_start.get_or_init(|| {
+            let source = self.source(0, build::Linkage::default(), &Snapshot::NOTHING);
+            needed_at_start(&mut scratch.borrow_mut(), &source)
+        })
     }
 
     /// The function as the baseline compiler takes it. Its loops decrement these budgets, if there are any. For the engine's thread.

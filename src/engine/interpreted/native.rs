@@ -168,10 +168,6 @@ impl Backend {
         0
     }
 
-    pub(crate) fn needed_slots(&mut self, source: &FunctionSource<'_>, _: &Links, _: u32) -> u32 {
-        source.slots
-    }
-
     pub(crate) fn compile(&mut self, _: &FunctionSource<'_>, _: &mut Watch<'_>) -> Result<Compiled, Error> {
         can_compile()?;
         Err(Error::Internal("compile"))

@@ -2,7 +2,6 @@
 //!
 //! In: functions, and the options of the engine's builder. Out: their code. Only this file names the machine.
 
-use super::links::Links;
 use crate::inside::Watch;
 use crate::rules::{self, Matcher};
 use azulejo_code::interpreter::InterpreterChoice;
@@ -10,8 +9,8 @@ use azulejo_code::saved::has_stencils_of;
 use azulejo_code::watch::Dump;
 use azulejo_code::{CodeMemory, Watchers, call, emit, faults};
 use azulejo_core::error::{Error, Unsupported};
+use azulejo_core::pass::Observer;
 use azulejo_core::pass::build::{FunctionSource, Linkage};
-use azulejo_core::pass::{Compilation, Observer};
 use azulejo_core::vocab::Vocabulary;
 use azulejo_x64::{Features, MACHINE, Set, X64};
 use std::path::Path;
@@ -125,8 +124,6 @@ pub(crate) struct Backend {
     code_bytes: usize,
     choice: Choice,
     compiler: Option<Compiler>,
-    /// For what interpreted code has to know of functions, which needs no code memory.
-    analysis: Option<Box<Compilation>>,
 }
 
 /// Checks whether code can be run at all, by reserving a little code memory.
@@ -177,7 +174,7 @@ pub(crate) fn watched<T: HasSize>(
 
 impl Backend {
     pub(crate) fn new(code_bytes: usize, choice: Choice) -> Backend {
-        Backend { code_bytes, choice, compiler: None, analysis: None }
+        Backend { code_bytes, choice, compiler: None }
     }
 
     pub(crate) fn compile(
@@ -257,16 +254,8 @@ impl Backend {
     }
 
     /// Makes an adapter, by which other functions enter the code of a function.
-    pub(crate) fn adapter(&mut self, to: &AdapterTarget<'_>) -> Result<Adapter, Error> {
-        self.compiler.as_mut().ok_or(Error::NotCompiled)?.adapter(to)
-    }
-
-    /// One more than the last slot that has to be zero, or to hold an argument, when a function that others call starts.
-    pub(crate) fn needed_slots(&mut self, source: &FunctionSource<'_>, links: &Links, number: u32) -> u32 {
-        let call_entry = Some(links.code_cell(number).call_entry(0, std::ptr::null()));
-        let is_needed =
-            self.analysis.get_or_insert_default().needed_at_start(&FunctionSource { call_entry, ..*source });
-        (0..source.slots).rev().find(|slot| is_needed(*slot)).map_or(0, |last| last + 1)
+    pub(crate) fn adapter(&self, to: &AdapterTarget<'_>) -> Result<Adapter, Error> {
+        self.compiler.as_ref().ok_or(Error::NotCompiled)?.adapter(to)
     }
 
     fn compiler(&mut self, vocab: Vocabulary) -> Result<&mut Compiler, Error> {

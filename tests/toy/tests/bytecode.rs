@@ -329,9 +329,17 @@ fn calls_arrive_by_every_way_in() {
         let optimized = compiler.bytecode(&source, &mut Blind).expect("it compiles");
         let baseline = compiler.baseline(&program.function(), build::Linkage::default(), &mut Blind);
         let baseline = baseline.expect("it compiles");
+        let needed = build::needed_at_start(&mut build::StartScratch::default(), &source);
         for accepts in [Accepts::Exactly(arguments), Accepts::UpTo(REGISTERS)] {
             for code in [optimized.as_target(std::ptr::null()), baseline.as_target()] {
-                let to = AdapterTarget { accepts, source: &source, code, budget: None, cell: &cell };
+                let to = AdapterTarget {
+                    accepts,
+                    source: &source,
+                    needed: &needed,
+                    code,
+                    budget: None,
+                    cell: &cell,
+                };
                 let adapter: Adapter = compiler.adapter(&to).expect("there is room");
                 cell.open(&adapter);
                 let outcome = call(&args);
@@ -367,6 +375,7 @@ fn any_number_of_arguments_arrives_by_every_way_in() {
         let optimized = compiler.bytecode(&source, &mut Blind).expect("it compiles");
         let baseline = compiler.baseline(&program.function(), build::Linkage::default(), &mut Blind);
         let baseline = baseline.expect("it compiles");
+        let needed = build::needed_at_start(&mut build::StartScratch::default(), &source);
         for given in 0..=most + 3 {
             let args: Vec<u64> = (1..=given as u64).collect();
             let taken = args.iter().take(most as usize).sum::<u64>();
@@ -380,7 +389,14 @@ fn any_number_of_arguments_arrives_by_every_way_in() {
             assert_eq!(call(), expected, "compiled for calls, {given} of {most}");
             for accepts in [Accepts::Exactly(given), Accepts::UpTo(most)] {
                 for code in [optimized.as_target(std::ptr::null()), baseline.as_target()] {
-                    let to = AdapterTarget { accepts, source: &source, code, budget: None, cell: &cell };
+                    let to = AdapterTarget {
+                        accepts,
+                        source: &source,
+                        needed: &needed,
+                        code,
+                        budget: None,
+                        cell: &cell,
+                    };
                     let adapter: Adapter = compiler.adapter(&to).expect("there is room");
                     cell.open(&adapter);
                     assert_eq!(call(), expected, "{accepts:?} of {code:?}, {given} of {most}");

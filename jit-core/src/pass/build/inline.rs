@@ -89,10 +89,10 @@ struct Before {
 
 impl InlinePlan {
     /// Decides what is inlined in a function.
-    pub(super) fn make(&mut self, source: &FunctionSource<'_>, is_allowed: bool) {
+    pub(super) fn make(&mut self, source: &FunctionSource<'_>) {
         self.clear();
         self.slots = source.slots;
-        if source.callees.is_empty() || !is_allowed {
+        if source.callees.is_empty() {
             self.decide_alone(source);
         } else {
             self.decide_with_callees(source);

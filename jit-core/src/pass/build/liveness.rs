@@ -16,15 +16,16 @@
 //! first bytecode. [`super::registers`] checks that.
 
 use super::FunctionSource;
-use super::calls::{QuickAndSlow, observes_for, observing};
+use super::calls::{self, QuickAndSlow};
 use super::decode::Decoded;
+use super::effects::{ByOpcode, Effects};
 use super::known_steps::steps_of_bytecode;
 use super::onward::{NamedOperands, Onward, OperandUse, Way, bits};
 use super::registers::{LoopWrites, RegisterValues};
 use crate::ir::bits::{BitSet, BitSets, Bits};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, run_of};
 use crate::ir::grouped::Grouped;
-use crate::ir::template::{Arguments, Resume, Step, Template};
+use crate::ir::template::{Step, Template};
 use crate::vocab::Vocabulary;
 
 /// After this many rounds, liveness assumes that every register is live everywhere. As many rounds as loops are nested
@@ -33,15 +34,10 @@ const MAX_ROUNDS: usize = 12;
 
 const NONE: u32 = u32::MAX;
 
-/// The effect of a template on the registers that its operands name; a bit for each operand.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a template does with registers, and who sees them meanwhile.
+#[derive(Clone, Copy, Debug)]
 struct TemplateAccess {
-    /// Read, and not definitely written before.
-    reads: u16,
-    /// Definitely written when control falls through to the next bytecode.
-    kills: u16,
-    /// Written on some path.
-    writes: u16,
+    effects: Effects,
     /// Where other code may see registers in their slots, and what the template does with its operands from there on; and if its slow path
     /// is left out.
     observing: QuickAndSlow,
@@ -49,72 +45,25 @@ struct TemplateAccess {
     observes_for: Option<u8>,
     observed: Onward,
     observed_quickly: Onward,
-    /// Whether it takes the frame's address, by which other code may see all registers at any time.
-    exposes: bool,
-    /// Whether control may fall through to the next bytecode, here or in the interpreter.
-    falls_through: bool,
-    has_labels: bool,
-    /// Whether some operands name runs of registers.
-    has_runs: bool,
-    /// Whether the function may return there.
-    returns: bool,
     /// Whether it is a basic block of its own.
     is_split: bool,
-    /// Whether the template has been analyzed.
-    is_known: bool,
 }
 
 impl TemplateAccess {
     fn of(vocab: Vocabulary, template: &Template, opcode: &OpcodeInfo) -> TemplateAccess {
-        let is_label = |kind: OperandKind| matches!(kind, OperandKind::Label | OperandKind::Labels);
-        let mut access = TemplateAccess { kills: u16::MAX, is_known: true, ..TemplateAccess::default() };
-        let at_end = template.follow_writes(|step, written| match *step {
-            Step::Read { operand, .. } if written.is_some_and(|known| known & 1 << operand == 0) => {
-                access.reads |= 1 << operand;
-            }
-            Step::Next => access.fall_through(written),
-            Step::Return { .. } => access.returns = true,
-            // The interpreter needs only the registers that are live where it resumes.
-            Step::Exit { to: Resume::Next } => access.fall_through(written),
-            Step::Tail { args, .. } => access.read_run(args),
-            Step::Invoke { args, .. } => access.read_run(args),
-            _ => {}
-        });
-        access.fall_through(at_end);
-        for (operand, info) in opcode.operands.iter().enumerate() {
-            access.has_labels |= is_label(info.kind);
-            access.has_runs |= matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut);
-            if matches!(info.kind, OperandKind::Out | OperandKind::InOut | OperandKind::Push) {
-                access.writes |= 1 << operand;
-            }
-        }
-        // It may jump before it writes.
-        access.kills &= if access.has_labels { 0 } else { access.writes };
-        let exits = template.steps.iter().any(|step| matches!(step, Step::Exit { .. }));
-        access.exposes = template.takes_address_of_frame();
+        let effects = Effects::of(template, opcode);
+        let (mut observing, mut observes_for) = (QuickAndSlow::default(), None);
+        let (mut observed, mut observed_quickly) = (Onward::default(), Onward::default());
         if template.observes() {
-            access.observing = observing(template);
-            access.observes_for = access.observing.quick.then(|| observes_for(vocab, template)).flatten();
-            OperandUse { observed: access.observed, observed_quickly: access.observed_quickly, .. } =
-                OperandUse::of(template);
+            observing = calls::observing(template);
+            observes_for = observing.quick.then(|| calls::observes_for(vocab, template)).flatten();
+            OperandUse { observed, observed_quickly, .. } = OperandUse::of(template);
         }
-        let observes = access.observing != QuickAndSlow::default();
-        access.is_split =
-            template.blocks > 1 || access.has_labels || exits || observes || !access.falls_through;
-        access
-    }
-
-    fn read_run(&mut self, args: Arguments) {
-        if let Arguments::Run(operand) = args {
-            self.reads |= 1 << operand;
-        }
-    }
-
-    fn fall_through(&mut self, written: Option<u16>) {
-        if let Some(written) = written {
-            self.kills &= written;
-            self.falls_through = true;
-        }
+        let exits = template.steps.iter().any(|step| matches!(step, Step::Exit { .. }));
+        let observes = observing != QuickAndSlow::default();
+        let is_split =
+            template.blocks > 1 || effects.has_labels || exits || observes || !effects.falls_through;
+        TemplateAccess { effects, observing, observes_for, observed, observed_quickly, is_split }
     }
 }
 
@@ -131,9 +80,7 @@ pub(super) enum Observed {
 /// The liveness of registers; memory kept between functions.
 #[derive(Debug, Default)]
 pub(super) struct Liveness {
-    /// By opcode; and the table of templates that this is valid for.
-    access: Vec<TemplateAccess>,
-    templates: (usize, usize),
+    access: ByOpcode<TemplateAccess>,
     /// The first bytecode of each basic block, and at the end the number of bytecodes.
     first: Vec<u32>,
     /// For each bytecode that starts a basic block the block's number.
@@ -214,12 +161,6 @@ impl Liveness {
         self.find_loops(n_registers, &last_jump_to);
     }
 
-    /// Adds registers to those that are live where the function starts.
-    pub(super) fn need_at_start(&mut self, registers: &[u32]) {
-        let mut needed = self.needed.set_mut(self.number[0] as usize);
-        registers.iter().for_each(|register| _ = needed.insert(*register as usize));
-    }
-
     /// The registers that are live at a bytecode that starts a basic block.
     pub(super) fn needed(&self, at: usize) -> Bits<'_> {
         self.needed.set(self.number[at] as usize)
@@ -280,13 +221,13 @@ impl Liveness {
     /// Finds the registers that may have to be carried between the blocks of a bytecode's template.
     #[inline]
     pub(super) fn find_within(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize) {
-        let access = self.access[code.opcode(at)];
+        let access = *self.access.known(code.opcode(at));
         let Liveness { within, needed, writes, number, .. } = self;
         let basic_block = number[at] as usize;
         within.reset(code.plan.slots() as usize);
         within.unite(&needed.set(basic_block));
         within.unite(&writes.set(basic_block));
-        if access.falls_through {
+        if access.effects.falls_through {
             within.unite(&needed.set(number[code.plan.next(at)] as usize));
         }
         for to in code.targets(source, at) {
@@ -309,7 +250,7 @@ impl Liveness {
             Some(needed.set(number[place] as usize))
         };
         let operands = NamedOperands::of(source, code, at);
-        let access = &access[code.opcode(at)];
+        let access = access.known(code.opcode(at));
         let onward = match code.plan.lacks_slow_path(at) {
             Some(true) => &access.observed_quickly,
             _ => &access.observed,
@@ -326,14 +267,9 @@ impl Liveness {
         shown.view()
     }
 
-    /// Whether some template in the function takes the frame's address.
-    pub(super) fn exposes_any(&self) -> bool {
-        self.any_exposes
-    }
-
     /// Whether bytecodes with this opcode have labels as operands.
     pub(super) fn may_jump(&self, opcode: usize) -> bool {
-        self.access[opcode].has_labels
+        self.access.known(opcode).effects.has_labels
     }
 
     /// The last result of [`find_within`](Self::find_within).
@@ -342,19 +278,11 @@ impl Liveness {
     }
 
     fn learn_templates(&mut self, source: &FunctionSource<'_>, code: &Decoded) {
-        let templates = (source.templates.as_ptr() as usize, source.templates.len());
-        if self.templates != templates || self.access.is_empty() {
-            self.templates = templates;
-            self.access.clear();
-            self.access.resize(source.templates.len(), TemplateAccess::default());
-        }
+        self.access.start(source);
         self.any_exposes = false;
         for opcode in (0..code.len()).map(|at| code.opcode(at)) {
-            if !self.access[opcode].is_known {
-                self.access[opcode] =
-                    TemplateAccess::of(source.vocab, source.templates[opcode], &source.opcodes[opcode]);
-            }
-            self.any_exposes |= self.access[opcode].exposes;
+            let find = || TemplateAccess::of(source.vocab, source.templates[opcode], &source.opcodes[opcode]);
+            self.any_exposes |= self.access.of(opcode, find).effects.exposes;
         }
     }
 
@@ -374,7 +302,7 @@ impl Liveness {
         self.number.resize(n_code, NONE);
         let mut starts = true;
         for at in 0..n_code {
-            let access = self.access[code.opcode(at)];
+            let access = *self.access.known(code.opcode(at));
             if starts || access.is_split || last_jump_to(at).is_some() {
                 self.number[at] = self.first.len() as u32;
                 self.first.push(at as u32);
@@ -397,7 +325,7 @@ impl Liveness {
     /// Adds the effects of a bytecode to the sets of the last basic block.
     fn add(&mut self, source: &FunctionSource<'_>, code: &Decoded, at: usize, access: TemplateAccess) {
         let raws = code.operands(at);
-        if access.has_runs {
+        if access.effects.has_runs {
             self.add_runs(source, code, at, access);
         }
         let (mut reads, mut kills) = (self.needed.last_mut(), self.kills.last_mut());
@@ -430,15 +358,15 @@ impl Liveness {
             // The arguments, and whatever a call sets the other registers to.
             writes.unite(&self.used);
         }
-        if !access.has_runs {
-            for operand in bits(access.reads) {
+        if !access.effects.has_runs {
+            for operand in bits(access.effects.reads) {
                 reads.insert_but(raws[operand] as usize, &kills);
             }
         }
-        for operand in bits(access.writes) {
+        for operand in bits(access.effects.writes) {
             writes.insert(raws[operand] as usize);
         }
-        for operand in bits(access.kills) {
+        for operand in bits(access.effects.kills) {
             kills.insert(raws[operand] as usize);
         }
         if !code.plan.is_empty() {
@@ -454,7 +382,7 @@ impl Liveness {
         }
         // Where control comes back to a caller its result has been written.
         let is_seen = self.observed.last().is_some_and(|observed| *observed != Observed::Never);
-        if access.returns || is_seen {
+        if access.effects.returns || is_seen {
             for result in ways_back(code, at).filter_map(|(_, result)| result) {
                 kills.insert(result);
             }
@@ -468,7 +396,7 @@ impl Liveness {
         let infos = source.opcodes[code.opcode(at)].operands;
         let raws = code.operands(at);
         for (operand, (info, &raw)) in core::iter::zip(infos, raws).enumerate() {
-            let is_read = access.reads & 1 << operand != 0;
+            let is_read = access.effects.reads & 1 << operand != 0;
             if !matches!(info.kind, OperandKind::Regs | OperandKind::RegsMut) {
                 if is_read {
                     reads.insert_but(raw as usize, &kills);
@@ -516,10 +444,10 @@ impl Liveness {
         is_head.reset(n_basic_blocks);
         for basic_block in 0..n_basic_blocks {
             let last = first[basic_block + 1] as usize - 1;
-            let access = &access[code.opcode(last)];
+            let access = access.known(code.opcode(last));
             let is_next = code.plan.next(last) == last + 1;
-            falls_through.push(access.falls_through && is_next);
-            let jumps = access.has_labels.then(|| code.targets(source, last)).into_iter().flatten();
+            falls_through.push(access.effects.falls_through && is_next);
+            let jumps = access.effects.has_labels.then(|| code.targets(source, last)).into_iter().flatten();
             let jumps = jumps.map(|to| number[to]);
             match code.plan.is_empty() {
                 true => succs.add_group(jumps),
@@ -590,9 +518,9 @@ fn ways_of_inlined<'a>(
     access: &TemplateAccess,
 ) -> impl Iterator<Item = usize> + use<'a> {
     let frame = code.plan.frame(at);
-    let back = (access.returns && frame > 0).then(|| code.plan.way_back(frame).0);
+    let back = (access.effects.returns && frame > 0).then(|| code.plan.way_back(frame).0);
     let next = code.plan.next(at);
-    let behind = (access.falls_through && next != at + 1).then_some(next);
+    let behind = (access.effects.falls_through && next != at + 1).then_some(next);
     let inside = code.plan.calls(at).map(|call| code.plan.first(call));
     back.into_iter().chain(behind).chain(inside)
 }

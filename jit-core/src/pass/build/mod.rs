@@ -31,6 +31,7 @@ mod cases;
 mod cursor;
 mod dead_loops;
 mod decode;
+mod effects;
 mod function;
 mod guard;
 mod hole_constants;
@@ -52,6 +53,7 @@ mod registers;
 mod roots;
 mod show;
 mod slots;
+mod start;
 mod stencil;
 mod values;
 
@@ -59,15 +61,16 @@ pub use call_entry::CallEntry;
 pub use calls::TemplateCalls;
 pub use candidate::{KnownCallee, callees, refusal};
 pub use cases::{CaseField, FirstCase, KnownCase, KnownCases, MARKS, Sort};
+pub(crate) use effects::DecodedEffects;
 pub use holes::{GENERAL, NEXT};
 pub use interpreted::{InterpretRequest, interpreted};
 pub use invoke::{CellTable, Linkage, MAX_ARGUMENTS, PendingPlace};
 pub use onward::assert_may_become;
 pub use roots::{Roots, TemplateUses, roots};
+pub use start::{NeededAtStart, StartScratch, needed_at_start};
 pub use stencil::{CachedValue, Constants, StencilFacts, StencilRequest, first_reads, stencil};
 
 use super::chaos::Chaos;
-use crate::ir::bits::Bits;
 use crate::ir::bytecode::{Bytecode, MAX_OPERANDS, OpcodeInfo, Raw};
 use crate::ir::graph::Graph;
 use crate::ir::index::{Block, Node};
@@ -245,7 +248,7 @@ pub fn build(scratch: &mut BuildScratch, source: &FunctionSource<'_>, graph: &mu
         graph.has_captured = !source.captured.is_empty();
         function.registers.set_params_for_all(params_for_all);
         function.made.without.clear();
-        function.code.plan.make(source, true);
+        function.code.plan.make(source);
         graph.states.inlining.clone_from(&function.code.plan.inlining);
         function::scan(function, source, graph, chaos);
         let mut linker = Linker {
@@ -266,24 +269,6 @@ pub fn build(scratch: &mut BuildScratch, source: &FunctionSource<'_>, graph: &mu
         function.registers.resolve(graph);
         return jumps::skip_jumps(jumps, graph);
     }
-}
-
-/// The VM registers that a function may read before it writes them, if it starts without a frame of zeros;
-/// `None` if one of its templates takes the frame's address.
-pub fn needed_at_start<'a>(
-    scratch: &'a mut BuildScratch,
-    source: &FunctionSource<'_>,
-    graph: &mut Graph,
-) -> Option<Bits<'a>> {
-    debug_assert!(source.call_entry.is_some() && source.entry == 0);
-    let BuildScratch { function, chaos, .. } = scratch;
-    graph.clear(source.vocab);
-    function.registers.set_params_for_all(false);
-    function.code.plan.make(source, false);
-    function::scan(function, source, graph, chaos);
-    let liveness = &mut function.liveness;
-    liveness.need_at_start(source.captured);
-    (!liveness.exposes_any()).then(|| liveness.needed(0))
 }
 
 const WORD: Sig = Sig { from: Type::Void, ty: Type::I64 };
