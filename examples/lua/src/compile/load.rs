@@ -1,6 +1,7 @@
 //! Source text to functions.
 
-use super::{Form, TooComplex, Watch, compile};
+use super::watch::Wishes;
+use super::{Form, TooComplex, compile};
 use crate::object::function::Closure;
 use crate::object::heap::Gc;
 use crate::run::vm::Vm;
@@ -61,12 +62,12 @@ impl Vm {
     /// In which form a source is compiled. From the first one on that names a function which assigns to variables of others, all
     /// variables that inner functions use are in cells, or code expects that variables change while it waits for a call.
     pub(super) fn form_of(&mut self, source: &[u8]) -> Form {
-        let names = |name: &[u8]| memchr::memmem::find(source, name).is_some();
-        self.shares_all |= names(b"setupvalue");
-        if names(b"setlocal") {
+        let wishes = Wishes::of(source);
+        self.shares_all |= wishes.sets_upvalues;
+        if wishes.sets_locals {
             self.engine.let_registers_be_written();
         }
-        self.watch = self.watch.max(Watch::wanted_by(source));
+        self.watch = self.watch.max(wishes.watch);
         let samples = self.profile.as_ref().map(|profile| profile.address());
         Form { watch: self.watch, shares_all: self.shares_all, samples }
     }

@@ -4,7 +4,7 @@
 //! In: which of that a chunk may ask for. Out: the names of local variables with their registers, and opcodes that do nothing else.
 //!
 //! Code forgets a value that it does not need any more, and nobody stops it to call a hook. So what a chunk asks for by name has to be in its
-//! code from the start ([`Watch::wanted_by`]), and in that of all chunks that are loaded later; all other code pays nothing.
+//! code from the start ([`Wishes::of`]), and in that of all chunks that are loaded later; all other code pays nothing.
 
 use super::Builder;
 use super::call::Named;
@@ -12,19 +12,39 @@ use crate::run::bytecode::Op;
 use crate::run::draft::{CALLEE, LocalName, Watch};
 use crate::run::slow::{CALL, ITERATION, LINE, NATIVE_CALL, NATIVE_RETURN, RETURN};
 use crate::syntax::ast::{Line, Name};
+use crate::syntax::{Read, each_read};
 use azulejo::{Imm, Label, Regs};
 
-impl Watch {
-    /// What the functions of a chunk keep: by the names in it.
-    pub(crate) fn wanted_by(source: &[u8]) -> Watch {
-        let names = |name: &[u8]| memchr::memmem::find(source, name).is_some();
-        let all: [&[u8]; 2] = [b"sethook", b"etlocal"];
-        let closure: [&[u8]; 3] = [b"etfenv", b"getinfo", b"module"];
-        match () {
-            () if all.into_iter().any(names) => Watch::All,
-            () if closure.into_iter().any(names) => Watch::Closure,
-            () => Watch::Nothing,
+/// What a chunk asks for, by the names of functions that it reads.
+pub(super) struct Wishes {
+    pub(super) watch: Watch,
+    /// Whether it assigns to variables of functions that wait.
+    pub(super) sets_locals: bool,
+    /// Whether it assigns to variables of closures.
+    pub(super) sets_upvalues: bool,
+}
+
+impl Wishes {
+    pub(super) fn of(source: &[u8]) -> Wishes {
+        let mut wishes = Wishes { watch: Watch::Nothing, sets_locals: false, sets_upvalues: false };
+        // Few sources have any of these names in them, whatever for; only those are looked through.
+        let parts: [&[u8]; 6] = [b"sethook", b"etlocal", b"etfenv", b"getinfo", b"module", b"setupvalue"];
+        if !parts.into_iter().any(|part| memchr::memmem::find(source, part).is_some()) {
+            return wishes;
         }
+        each_read(source, |name, read| {
+            let watch = match name {
+                b"sethook" | b"getlocal" | b"setlocal" => Watch::All,
+                b"getinfo" | b"getfenv" | b"setfenv" => Watch::Closure,
+                // Many variables are called so.
+                b"module" if read == Read::Called => Watch::Closure,
+                _ => Watch::Nothing,
+            };
+            wishes.watch = wishes.watch.max(watch);
+            wishes.sets_locals |= name == b"setlocal";
+            wishes.sets_upvalues |= name == b"setupvalue";
+        });
+        wishes
     }
 }
 
@@ -157,5 +177,36 @@ impl Builder<'_> {
         while let Some(local) = self.open_locals.pop_if(|local| self.locals[*local].register >= self.free) {
             self.locals[local].to = self.code.len() as u32;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_are_read_are_asked_for() {
+        let watch = |source: &str| Wishes::of(source.as_bytes()).watch;
+        for source in
+            ["debug.sethook(f, 'l')", "local get = debug['getlocal']", "local d = debug; f(d . setlocal)"]
+        {
+            assert_eq!(watch(source), Watch::All, "{source}");
+        }
+        for source in ["setfenv(1, {})", "x = getfenv", "module 'm'", "module(...)", "debug.getinfo(1)"] {
+            assert_eq!(watch(source), Watch::Closure, "{source}");
+        }
+        for source in [
+            "-- sethook",
+            "return { 'sethook', setlocal = 1, ['getlocal'] = 2 }",
+            "os.setlocale('C')",
+            "local module = {} function module.getinfo() end return module",
+            "log.module.x = 'debug.sethook'",
+        ] {
+            assert_eq!(watch(source), Watch::Nothing, "{source}");
+        }
+        let wishes = Wishes::of(b"debug.setlocal(1, 1, debug.setupvalue)");
+        assert!(wishes.sets_locals && wishes.sets_upvalues);
+        let wishes = Wishes::of(b"return 'setlocal', 'setupvalue'");
+        assert!(!wishes.sets_locals && !wishes.sets_upvalues);
     }
 }

@@ -220,8 +220,10 @@ template! {
     Op::NewArg! => unsafe (dov
         (set $dst (call leaf throws new_arg (arglist (carg (tc) ptr) (carg $pack u64)) u64))
         (^collect))
-    Op::Look => unsafe (dov (callv throws observes look
-        (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $kind u32) (carg $callee u64))) (discard (window $values)))
+    Op::Look => unsafe (dov
+        (when (nz (load machine (addr (tc) &IS_WATCHING) u8)) (slowv (callv throws observes look
+            (arglist (carg (tc) ptr) (carg (frames) ptr) (carg $kind u32) (carg $callee u64)))))
+        (discard (window $values)))
     Op::SampleIfDue => unsafe (if (zr (atomic_load $due u32 relaxed)) (branch $past) (exit))
     Op::TakeSample => (callv observes take_sample (arglist (carg (tc) ptr) (carg (frames) ptr)))
     Op::Return0 => unsafe (dov (^set_count 0) (return (copy &NIL)))

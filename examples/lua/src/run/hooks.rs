@@ -69,6 +69,8 @@ pub(crate) struct Hooks {
     all: Vec<Hook>,
     /// Whether one of them runs.
     is_running: bool,
+    /// Whether a hook would be called: there is one, and none runs. Code reads it.
+    pub(super) is_watching: bool,
 }
 
 impl Hooks {
@@ -83,6 +85,12 @@ impl Hooks {
         let hook =
             hook.map(|(function, events)| Hook { thread, function, events, left: events.count, last: None });
         self.all.extend(hook);
+        self.set_running(self.is_running);
+    }
+
+    fn set_running(&mut self, is_running: bool) {
+        self.is_running = is_running;
+        self.is_watching = !is_running && !self.all.is_empty();
     }
 
     pub(crate) fn trace(&self, marker: &mut Marker<'_>) {
@@ -93,11 +101,8 @@ impl Hooks {
     }
 }
 
-/// Lets a hook see where the program is.
+/// Lets a hook see where the program is. There is one.
 pub(crate) fn look(vm: &mut Vm, frames: Frames<'_>, kind: u32, callee: u64) -> Result<()> {
-    if vm.hooks.all.is_empty() || vm.hooks.is_running {
-        return Ok(());
-    }
     vm.look(&frames, kind, Value(callee))
 }
 
@@ -196,9 +201,9 @@ impl Vm {
         self.roots.extend_from_slice(results.behind());
         let line = line.map_or(Value::NIL, |line| Value::number(line as f64));
         let event = self.text(event);
-        self.hooks.is_running = true;
+        self.hooks.set_running(true);
         let result = self.call_value(frames, function, &[event, line]);
-        self.hooks.is_running = false;
+        self.hooks.set_running(false);
         self.roots.truncate(kept);
         self.results.restore(&results);
         result.map(drop)

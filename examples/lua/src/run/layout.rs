@@ -66,6 +66,7 @@ pub(super) const EACH_PAIR: usize = offset_of!(Vm, each_pair);
 pub(super) const RESULTS: usize = offset_of!(Vm, results.behind);
 pub(super) const COROUTINE: usize = offset_of!(Vm, coroutine);
 pub(super) const EPOCH: usize = offset_of!(Vm, heap.epoch);
+pub(super) const IS_WATCHING: usize = offset_of!(Vm, hooks.is_watching);
 pub(super) const DEBT: usize = offset_of!(Vm, heap.collector.debt);
 pub(super) const WHITE: usize = offset_of!(Vm, heap.collector.white);
 /// So many bytes count that a table would take which is not made.

@@ -8,9 +8,11 @@ mod error;
 mod expressions;
 mod lexer;
 mod parser;
+mod reads;
 mod scope;
 mod text;
 
 pub use error::{SyntaxError, chunk_id};
 pub use parser::{parse, parse_function, parse_pieces};
+pub use reads::{Read, each_read};
 pub use text::Pieces;
