@@ -207,7 +207,7 @@ impl Builder<'_> {
     fn end_with(&mut self, callee: &Named, given: &Given) {
         let (function, pack, cache) = (callee.0.into(), self.behind_parameters().into(), Site::new());
         self.emit(match given {
-            Given::Many { call, more: More::Nothing } => Op::TailCall { call: *call },
+            Given::Many { call, more: More::Nothing } => Op::TailCall { function, call: *call, cache },
             Given::Many { call, more: More::Results } => Op::TailCallWithResults { call: *call },
             Given::Many { call, more: More::Varargs } => Op::TailCallWithVarargs { call: *call, pack },
             Given::Few(few) => match few[..] {

@@ -124,7 +124,7 @@ pub(crate) enum Op {
     TailCall1 { function: In<u64>, a: In<u64>, cache: Site<CallCase, 1> },
     TailCall2 { function: In<u64>, a: In<u64>, b: In<u64>, cache: Site<CallCase, 1> },
     TailCall3 { function: In<u64>, a: In<u64>, b: In<u64>, c: In<u64>, cache: Site<CallCase, 1> },
-    TailCall { call: Regs },
+    TailCall { function: In<u64>, call: Regs, cache: Site<CallCase, 1> },
     TailCallWithResults { call: Regs },
     TailCallWithVarargs { call: Regs, pack: In<u64> },
     /// As many of the values of `...` as there are registers; nil for those that are missing.

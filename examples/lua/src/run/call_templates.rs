@@ -122,8 +122,9 @@ template! {
     macro ^callable2 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function $a $b) u64))
     macro ^callable3 (,method ,way) (set $dst (invoke observes (case code) (arglist ,method $function $a $b $c) u64))
     // What stands for what is called gets that in front of the arguments, and so all in memory.
-    macro ^with_method (,method ,code) (let: (($n (call leaf gather_callable (arglist
-            (carg (tc) ptr) (carg ,method u64) (carg (window $call) ptr) (carg (length $call) u64)) u64)))
+    macro ^gather_callable (,method) (call leaf gather_callable (arglist
+        (carg (tc) ptr) (carg ,method u64) (carg (window $call) ptr) (carg (length $call) u64)) u64)
+    macro ^with_method (,method ,code) (let: (($n (^gather_callable ,method)))
         (invoke observes ,code (arglist (spread (^gathered) $n)) u64))
     macro ^callable_many (,method ,way) (set $dst (^with_method ,method (case code)))
     Op::Call0! => unsafe (^call (^learn (const 0 u32)) ^code (arglist $function) ^callable0 ^no_quick (^or_callable
@@ -204,8 +205,11 @@ template! {
     Op::TailCall1 => unsafe (^end_with (const 1 u32) (arglist $function $a) ^end_with1)
     Op::TailCall2 => unsafe (^end_with (const 2 u32) (arglist $function $a $b) ^end_with2)
     Op::TailCall3 => unsafe (^end_with (const 3 u32) (arglist $function $a $b $c) ^end_with3)
-    Op::TailCall => unsafe (letv: (($function (^first_of $call)))
-        (when (^is_closure $function) (tail (^code_for_any $function) (arglist $call))))
+    macro ^end_with_many (,method ,way) (letv: (($n (^gather_callable ,method)))
+        (tail (case code) (arglist (spread (^gathered) $n))))
+    Op::TailCall => unsafe (letv: (($function $function))
+        (^by_cache $function (^learn (ucast (sub (length $call) 1) u32)) (tail (case code) (arglist $call)) ^end_with_many
+            ^left_to_next (when (^is_closure $function) (tail (^code_for_any $function) (arglist $call)))))
     Op::TailCallWithResults => unsafe (letv: (($function (^first_of $call)))
         (when (^is_closure $function)
             (letv: (($n (^gather $call))) (tail (^code_for_any $function) (arglist (spread (^gathered) $n))))))
