@@ -3,7 +3,7 @@
 mod ways;
 
 use azulejo::prelude::*;
-use azulejo::{Builder, Error, Trap};
+use azulejo::{Builder, Code, Error, Surplus, Trap};
 use std::rc::Rc;
 use ways::ways;
 
@@ -144,6 +144,23 @@ fn any_function_can_be_called_back() {
         vm.failed.clear();
         assert_eq!(run(&mut vm, caller, (21, 22, 300)), Err(Error::Trap { trap: Trap::BadCall, at: 0 }));
         assert_eq!(vm.failed, [Error::Removed], "{name}");
+    }
+}
+
+/// What a callee drops is dropped, whether all arguments would have registers or not, and without the way that takes care of any number.
+#[test]
+fn a_surplus_is_dropped() {
+    for (name, build) in ways() {
+        let (mut vm, caller) = machine(build(), add(), 2);
+        let code = Code::from(add()).with_arguments(2).with_surplus(Surplus::Dropped);
+        vm.callee = vm.engine.define("add and drop", code, 3).expect("it is right");
+        for arguments in [2, 3, 12, 1] {
+            vm.arguments = arguments;
+            let sum = if arguments == 1 { 20 } else { 40 };
+            let expected = if arguments == 2 { 42 } else { sum };
+            assert_eq!(run(&mut vm, caller, (20, 22, 300)), Ok(expected), "{name}, {arguments}");
+        }
+        assert_eq!(vm.failed, [], "{name}");
     }
 }
 

@@ -79,22 +79,22 @@ impl<B: Bytecode> Engine<B> {
         let function = self.function(function)?;
         let context = ptr::from_mut(context);
         // Asked once: who makes arguments of his own may answer otherwise the next time.
-        let count = args.count();
-        let result = match self.has_entry(function, count) {
-            true => self.call_by_cell(function, context, args, count),
+        let given = args.count();
+        let taken = function.body().taken(given);
+        let result = match given <= MAX_REGISTER_ARGUMENTS && self.has_entry(function, taken) {
+            true => self.call_by_cell(function, context, args, taken),
             false => self.call_without_cell(function, context, args),
         };
         self.end_failures();
         Ok(R::from_slot(result?))
     }
 
-    /// Whether a call with this number of arguments enters code of a function, or code that interprets it, by its call cell, and need not look
+    /// Whether a call with this number of arguments, which are few, enters code of a function, or code that interprets it, by its call cell, and need not look
     /// for better code.
     #[inline(always)]
     fn has_entry(&self, function: &Function<B>, count: usize) -> bool {
         self.stack.is_in_use()
             && !self.stack.is_elsewhere()
-            && count <= MAX_REGISTER_ARGUMENTS
             && !function.tier.budget.is_used_up()
             && function.body().takes(count)
             && (function.code.has_good_entry() || self.has_interpreted_entry(function))

@@ -99,21 +99,32 @@ impl<B: Bytecode> Engine<B> {
         args: A,
         highest: Tier,
     ) -> Result<End, Error> {
+        const FEW: usize = 16;
         let body = function.body();
-        let (given, most) = (args.count(), body.most_arguments());
-        let mut all = vec![0; given];
-        args.store(&mut all);
-        match body.surplus() {
-            Surplus::Refused => return Err(Error::TooManyArguments { given, most }),
-            Surplus::Dropped => all.truncate(most as usize),
-            Surplus::Packed => {
-                let surplus = all.get(most as usize..).unwrap_or_default();
-                let packed = self.pack(FunctionId(function.number()), context, surplus)?;
-                all.resize(most as usize, body.missing());
-                all.push(packed);
+        let (given, most) = (args.count(), body.most_arguments() as usize);
+        // All arguments, or the parameters and the pack.
+        let room = given.max(most + 1);
+        let (mut few, mut many) = ([0; FEW], Vec::new());
+        let all = match few.get_mut(..room) {
+            Some(few) => few,
+            None => {
+                many.resize(room, 0);
+                &mut many[..]
             }
-        }
-        self.run_placed(function, context, &all[..], highest)
+        };
+        args.store(&mut all[..given]);
+        let count = match body.surplus() {
+            Surplus::Refused => return Err(Error::TooManyArguments { given, most: most as u32 }),
+            Surplus::Dropped => given.min(most),
+            Surplus::Packed => {
+                let surplus = all[..given].get(most..).unwrap_or_default();
+                let packed = self.pack(FunctionId(function.number()), context, surplus)?;
+                all[given.min(most)..most].fill(body.missing());
+                all[most] = packed;
+                most + 1
+            }
+        };
+        self.run_placed(function, context, &all[..count], highest)
     }
 
     /// Makes the value of a surplus of arguments, with which a function is called.

@@ -252,6 +252,15 @@ impl<B: Bytecode> Body<B> {
         given <= self.most_arguments() as usize && self.code.surplus != Surplus::Packed
     }
 
+    /// How many of so many arguments have registers, or all if it is not for the function to drop the others.
+    #[inline(always)]
+    pub(crate) fn taken(&self, given: usize) -> usize {
+        match self.code.surplus {
+            Surplus::Dropped => given.min(self.most_arguments() as usize),
+            Surplus::Refused | Surplus::Packed => given,
+        }
+    }
+
     /// The number of arguments that was promised, if there are enough registers for it.
     pub(crate) fn promised_arguments(&self) -> Option<u32> {
         self.code.arguments.filter(|most| *most <= self.registers)
