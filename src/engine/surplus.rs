@@ -99,7 +99,8 @@ impl<B: Bytecode> Engine<B> {
         args: A,
         highest: Tier,
     ) -> Result<End, Error> {
-        const FEW: usize = 16;
+        // They are in the frame of each such call that waits, and those may be thousands.
+        const FEW: usize = 6;
         let body = function.body();
         let (given, most) = (args.count(), body.most_arguments() as usize);
         // All arguments, or the parameters and the pack.
