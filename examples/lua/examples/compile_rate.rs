@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     }
     let mut rounds = Vec::new();
     for _ in 0..=if has_run { RUNS } else { ROUNDS } {
-        match if has_run { round_of_runs(&scripts) } else { round(&scripts) } {
+        match round(&scripts, has_run) {
             Ok(round) => rounds.push(round),
             Err(error) => {
                 eprintln!("{error}");
@@ -57,33 +57,20 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-type Script = (String, Vec<u8>);
-
-/// Compiles all functions of the scripts in a new program; says what, and how long that took.
-fn round(scripts: &[Script]) -> Result<(Compiled, Duration), LuaError> {
-    let lua = Lua::with_all_libraries();
+/// Compiles all functions of the scripts in a new program, after these have run or without that; says what, and how long that took.
+fn round(scripts: &[(String, Vec<u8>)], has_run: bool) -> Result<(Compiled, Duration), LuaError> {
+    let lua = Lua::builder().all_libraries(true).tiers(Tiers::Interpreter).build();
     // What the library is made of is not what is measured.
     lua.compile_all();
-    let load = |(path, text): &Script| lua.load(text).set_name(path).into_function();
-    let chunks = scripts.iter().map(load).collect::<LuaResult<Vec<LuaFunction>>>()?;
-    let start = Instant::now();
-    let made = lua.compile_all();
-    let time = start.elapsed();
-    drop(chunks);
-    Ok((made, time))
-}
-
-/// Runs all scripts in one program, and then compiles all their functions.
-fn round_of_runs(scripts: &[Script]) -> Result<(Compiled, Duration), LuaError> {
-    let lua = Lua::builder().all_libraries(true).tiers(Tiers::Interpreter).build();
-    lua.compile_all();
     lua.load(SILENCE).exec()?;
-    let mut chunks: Vec<LuaFunction> = Vec::new();
-    for (path, text) in scripts {
+    let load = |(path, text): &(String, Vec<u8>)| {
         let chunk = lua.load(text).set_name(path).into_function()?;
-        let (): () = chunk.call(())?;
-        chunks.push(chunk);
-    }
+        if has_run {
+            let (): () = chunk.call(())?;
+        }
+        Ok(chunk)
+    };
+    let chunks = scripts.iter().map(load).collect::<LuaResult<Vec<LuaFunction>>>()?;
     let start = Instant::now();
     let made = lua.compile_all();
     let time = start.elapsed();

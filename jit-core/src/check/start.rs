@@ -34,7 +34,7 @@ fn first_read(source: &FunctionSource<'_>, code: &[DecodedEffects<'_>], register
         if is_read {
             return Some(at);
         }
-        code[at].each_target(source, |to| ways.push(to));
+        ways.extend(code[at].targets(source));
         if code[at].falls_through() && !is_killed {
             ways.push(at + 1);
         }

@@ -326,32 +326,40 @@ fn calls_arrive_by_every_way_in() {
         // A call with another number of arguments takes the fallback, where there is no code.
         let more = [&args[..], &[1]].concat();
         assert_eq!(call(&more).value, weigh(&more));
-        let optimized = compiler.bytecode(&source, &mut Blind).expect("it compiles");
-        let baseline = compiler.baseline(&program.function(), build::Linkage::default(), &mut Blind);
-        let baseline = baseline.expect("it compiles");
-        let needed = build::needed_at_start(&mut build::StartScratch::default(), &source);
-        for accepts in [Accepts::Exactly(arguments), Accepts::UpTo(REGISTERS)] {
-            for code in [optimized.as_target(std::ptr::null()), baseline.as_target()] {
-                let to = AdapterTarget {
-                    accepts,
-                    source: &source,
-                    needed: &needed,
-                    code,
-                    budget: None,
-                    cell: &cell,
-                };
-                let adapter: Adapter = compiler.adapter(&to).expect("there is room");
-                cell.open(&adapter);
-                let outcome = call(&args);
-                assert_eq!((outcome.value, outcome.trap), (expected, 0), "{accepts:?} of {code:?}");
-                assert_eq!(refused(), REFUSED + 53, "{accepts:?} of {code:?}");
-                let budget = Cell::new(0);
-                let counted = AdapterTarget { budget: Some(budget.as_ptr().cast_const()), ..to };
-                let adapter = compiler.adapter(&counted).expect("there is room");
-                cell.open(&adapter);
-                assert_eq!(call(&args).value, weigh(&args), "below zero calls are the host's");
-                cell.close();
-            }
+        let ways = [Accepts::Exactly(arguments), Accepts::UpTo(REGISTERS)];
+        through_adapters(&mut compiler, (&program, &source), &cell, ways, |compiler, to| {
+            let AdapterTarget { accepts, code, .. } = to;
+            let outcome = call(&args);
+            assert_eq!((outcome.value, outcome.trap), (expected, 0), "{accepts:?} of {code:?}");
+            assert_eq!(refused(), REFUSED + 53, "{accepts:?} of {code:?}");
+            let budget = Cell::new(0);
+            let counted = AdapterTarget { budget: Some(budget.as_ptr().cast_const()), ..*to };
+            let adapter = compiler.adapter(&counted).expect("there is room");
+            cell.open(&adapter);
+            assert_eq!(call(&args).value, weigh(&args), "below zero calls are the host's");
+        });
+    }
+}
+
+/// Makes an adapter to the code of either tier for each of these numbers of arguments, and opens the cell to it.
+fn through_adapters(
+    compiler: &mut Compiler,
+    (program, source): (&Program, &FunctionSource<'_>),
+    cell: &CallCell,
+    ways: [Accepts; 2],
+    mut attempt: impl FnMut(&Compiler, &AdapterTarget<'_, <Emitter as Backend>::Frame>),
+) {
+    let optimized = compiler.bytecode(source, &mut Blind).expect("it compiles");
+    let baseline = compiler.baseline(&program.function(), build::Linkage::default(), &mut Blind);
+    let baseline = baseline.expect("it compiles");
+    let needed = &build::needed_at_start(&mut build::StartScratch::default(), source);
+    for accepts in ways {
+        for code in [optimized.as_target(std::ptr::null()), baseline.as_target()] {
+            let to = AdapterTarget { accepts, source, needed, code, budget: None, cell };
+            let adapter: Adapter = compiler.adapter(&to).expect("there is room");
+            cell.open(&adapter);
+            attempt(compiler, &to);
+            cell.close();
         }
     }
 }
@@ -372,10 +380,6 @@ fn any_number_of_arguments_arrives_by_every_way_in() {
             FunctionSource { arguments: Some(most), missing: MISSING, drops_surplus: true, ..of_engine };
         // SAFETY: the host outlives the cell.
         let cell = unsafe { CallCell::new(&raw const host, 0) };
-        let optimized = compiler.bytecode(&source, &mut Blind).expect("it compiles");
-        let baseline = compiler.baseline(&program.function(), build::Linkage::default(), &mut Blind);
-        let baseline = baseline.expect("it compiles");
-        let needed = build::needed_at_start(&mut build::StartScratch::default(), &source);
         for given in 0..=most + 3 {
             let args: Vec<u64> = (1..=given as u64).collect();
             let taken = args.iter().take(most as usize).sum::<u64>();
@@ -387,22 +391,11 @@ fn any_number_of_arguments_arrives_by_every_way_in() {
             // SAFETY: the code was compiled for this cell.
             unsafe { cell.open_to(for_calls.entry()) };
             assert_eq!(call(), expected, "compiled for calls, {given} of {most}");
-            for accepts in [Accepts::Exactly(given), Accepts::UpTo(most)] {
-                for code in [optimized.as_target(std::ptr::null()), baseline.as_target()] {
-                    let to = AdapterTarget {
-                        accepts,
-                        source: &source,
-                        needed: &needed,
-                        code,
-                        budget: None,
-                        cell: &cell,
-                    };
-                    let adapter: Adapter = compiler.adapter(&to).expect("there is room");
-                    cell.open(&adapter);
-                    assert_eq!(call(), expected, "{accepts:?} of {code:?}, {given} of {most}");
-                    cell.close();
-                }
-            }
+            let ways = [Accepts::Exactly(given), Accepts::UpTo(most)];
+            through_adapters(&mut compiler, (&program, &source), &cell, ways, |_, to| {
+                let AdapterTarget { accepts, code, .. } = to;
+                assert_eq!(call(), expected, "{accepts:?} of {code:?}, {given} of {most}");
+            });
         }
     }
 }

@@ -59,7 +59,7 @@ impl Vm {
         Ok(self.heap.closure(definition, self.globals(), &[]))
     }
 
-    /// In which form a source is compiled. From the first one on that names a function which assigns to variables of others, all
+    /// In which form a source is compiled. From the first one on that reads a function which assigns to variables of others, all
     /// variables that inner functions use are in cells, or code expects that variables change while it waits for a call.
     pub(super) fn form_of(&mut self, source: &[u8]) -> Form {
         let wishes = Wishes::of(source);

@@ -148,7 +148,8 @@ template! {
             (carg (tc) ptr) (carg (frames) ptr) (carg (window $call) ptr) (carg (length $call) u64)) u64)))
         (if (ne $given &ABSENT) $given (let: (($method (^method))) (^with_method $method (^code_for_any $method)))))
 
-    Op::Call! => unsafe (^call (^learn (ucast (sub (length $call) 1) u32)) ^code_for_any (arglist $call) ^callable_many ^no_quick
+    macro ^count_arguments () (ucast (sub (length $call) 1) u32)
+    Op::Call! => unsafe (^call (^learn (^count_arguments)) ^code_for_any (arglist $call) ^callable_many ^no_quick
         (^natively_many))
     // `select`, of values in registers. What it does with other numbers, and other functions of this name, are calls.
     macro ^select (,known) (letv: (($function $function)) (dov
@@ -194,22 +195,20 @@ template! {
                 (carg (window $call) ptr) (carg (length $call) u64) (carg $pack u64)) u64)))
     // If it is no closure, the bytecode behind this one calls it.
     macro ^left_to_next (,way) (discard (const 0 u32))
-    macro ^end_with (,count ,arguments ,callable) (letv: (($function $function))
+    macro ^end_with (,count ,code ,arguments ,callable) (letv: (($function $function))
         (^by_cache $function (^learn ,count) (tail (case code) ,arguments) ,callable ^left_to_next
-            (when (^is_closure $function) (tail (^code $function) ,arguments))))
+            (when (^is_closure $function) (tail (,code $function) ,arguments))))
     macro ^end_with0 (,method ,way) (tail (case code) (arglist ,method $function))
     macro ^end_with1 (,method ,way) (tail (case code) (arglist ,method $function $a))
     macro ^end_with2 (,method ,way) (tail (case code) (arglist ,method $function $a $b))
     macro ^end_with3 (,method ,way) (tail (case code) (arglist ,method $function $a $b $c))
-    Op::TailCall0 => unsafe (^end_with (const 0 u32) (arglist $function) ^end_with0)
-    Op::TailCall1 => unsafe (^end_with (const 1 u32) (arglist $function $a) ^end_with1)
-    Op::TailCall2 => unsafe (^end_with (const 2 u32) (arglist $function $a $b) ^end_with2)
-    Op::TailCall3 => unsafe (^end_with (const 3 u32) (arglist $function $a $b $c) ^end_with3)
+    Op::TailCall0 => unsafe (^end_with (const 0 u32) ^code (arglist $function) ^end_with0)
+    Op::TailCall1 => unsafe (^end_with (const 1 u32) ^code (arglist $function $a) ^end_with1)
+    Op::TailCall2 => unsafe (^end_with (const 2 u32) ^code (arglist $function $a $b) ^end_with2)
+    Op::TailCall3 => unsafe (^end_with (const 3 u32) ^code (arglist $function $a $b $c) ^end_with3)
     macro ^end_with_many (,method ,way) (letv: (($n (^gather_callable ,method)))
         (tail (case code) (arglist (spread (^gathered) $n))))
-    Op::TailCall => unsafe (letv: (($function $function))
-        (^by_cache $function (^learn (ucast (sub (length $call) 1) u32)) (tail (case code) (arglist $call)) ^end_with_many
-            ^left_to_next (when (^is_closure $function) (tail (^code_for_any $function) (arglist $call)))))
+    Op::TailCall => unsafe (^end_with (^count_arguments) ^code_for_any (arglist $call) ^end_with_many)
     Op::TailCallWithResults => unsafe (letv: (($function (^first_of $call)))
         (when (^is_closure $function)
             (letv: (($n (^gather $call))) (tail (^code_for_any $function) (arglist (spread (^gathered) $n))))))

@@ -5,6 +5,7 @@
 //! the answer follows from the template alone. Behind a tail call its caller has nothing to do at all: the callee takes the caller's place,
 //! if that is inlined itself.
 
+use super::effects::ByOpcode;
 use super::known_steps::{ControlFlow, quick_steps, steps_without_cases, steps_without_made};
 use super::{FunctionSource, Linkage};
 use crate::ir::bytecode::{OpcodeInfo, OperandKind, Raw, run_of};
@@ -33,9 +34,9 @@ pub(super) struct CallSite {
 /// What the templates of one table say of their calls, each found out once.
 #[derive(Debug, Default)]
 pub struct TemplateCalls {
-    /// Where the templates are, how many, and whether frames are shown.
-    table: (usize, usize, bool),
-    of_opcode: Vec<Option<OpcodeCalls>>,
+    /// Whether frames are shown.
+    shows: bool,
+    of_opcode: ByOpcode<OpcodeCalls>,
 }
 
 /// What a template says of its calls.
@@ -83,19 +84,16 @@ impl TemplateCalls {
     /// What the template of an opcode says.
     pub(super) fn of(&mut self, source: &FunctionSource<'_>, opcode: usize) -> &OpcodeCalls {
         let shows = source.functions.show.is_some();
-        let table = (source.templates.as_ptr() as usize, source.templates.len(), shows);
-        if self.table != table {
-            self.table = table;
-            self.of_opcode.clear();
-            self.of_opcode.resize_with(table.1, || None);
+        if self.shows != shows {
+            *self = TemplateCalls { shows, ..TemplateCalls::default() };
         }
-        let find = || OpcodeCalls::of(source.vocab, source.templates[opcode], &source.opcodes[opcode], shows);
-        self.of_opcode[opcode].get_or_insert_with(find)
+        let find = |template: &_, info: &_| OpcodeCalls::of(source.vocab, template, info, shows);
+        self.of_opcode.of(source, opcode, find)
     }
 
     /// The same of an opcode that was asked for before.
     pub(super) fn known(&self, opcode: usize) -> &OpcodeCalls {
-        self.of_opcode[opcode].as_ref().expect("it was found out when the bytecode was planned")
+        self.of_opcode.known(opcode)
     }
 }
 

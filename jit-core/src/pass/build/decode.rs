@@ -72,17 +72,26 @@ impl Decoded {
         at: usize,
     ) -> impl Iterator<Item = usize> + use<'a> {
         let infos = source.opcodes[self.opcode(at)].operands;
-        let labels = self.plan.labels(source);
-        let labels = core::iter::zip(infos, self.operands(at)).flat_map(move |(info, &raw)| {
-            let (one, many) = match info.kind {
-                OperandKind::Label => (Some(raw as usize), 0..0),
-                OperandKind::Labels => (None, run_of(raw)),
-                _ => (None, 0..0),
-            };
-            one.into_iter().chain(labels[many].iter().map(|&to| to as usize))
-        });
+        let labels = labels_among(infos, self.operands(at), self.plan.labels(source));
         labels.chain(self.plan.repeats(at).then_some(0))
     }
+}
+
+/// The jump targets among operands; `labels` has those that operands name as lists.
+#[inline]
+pub(super) fn labels_among<'a>(
+    infos: &'a [OperandInfo],
+    raws: &'a [Raw],
+    labels: &'a [u32],
+) -> impl Iterator<Item = usize> + use<'a> {
+    core::iter::zip(infos, raws).flat_map(move |(info, &raw)| {
+        let (one, many) = match info.kind {
+            OperandKind::Label => (Some(raw as usize), 0..0),
+            OperandKind::Labels => (None, run_of(raw)),
+            _ => (None, 0..0),
+        };
+        one.into_iter().chain(labels[many].iter().map(|&to| to as usize))
+    })
 }
 
 /// Replaces the operands on the operand stack by the numbers of their slots.

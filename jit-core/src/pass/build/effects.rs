@@ -4,7 +4,7 @@
 //! bytecode than that, it visits the registers of each ([`DecodedEffects`]).
 
 use super::FunctionSource;
-use super::decode::name_stack_slots;
+use super::decode::{labels_among, name_stack_slots};
 use super::onward::bits;
 use crate::ir::bytecode::{MAX_OPERANDS, OpcodeInfo, OperandInfo, OperandKind, Raw, run_of};
 use crate::ir::template::{Arguments, Resume, Step, Template};
@@ -87,21 +87,22 @@ impl<T> Default for ByOpcode<T> {
     }
 }
 
-impl<T: Copy> ByOpcode<T> {
-    /// Forgets what is known, if that was of another table.
-    pub(super) fn start(&mut self, source: &FunctionSource<'_>) {
+impl<T> ByOpcode<T> {
+    /// What is known of an opcode. All is forgotten that was of another table than this function's.
+    #[inline]
+    pub(super) fn of(
+        &mut self,
+        source: &FunctionSource<'_>,
+        opcode: usize,
+        find: impl FnOnce(&'static Template, &OpcodeInfo) -> T,
+    ) -> &T {
         let templates = (source.templates.as_ptr() as usize, source.templates.len());
-        if self.templates != templates || self.known.is_empty() {
+        if self.templates != templates {
             self.templates = templates;
             self.known.clear();
-            self.known.resize(source.templates.len(), None);
+            self.known.resize_with(source.templates.len(), || None);
         }
-    }
-
-    /// What is known of an opcode of the table with which this was started.
-    #[inline]
-    pub(super) fn of(&mut self, opcode: usize, find: impl FnOnce() -> T) -> T {
-        *self.known[opcode].get_or_insert_with(find)
+        self.known[opcode].get_or_insert_with(|| find(source.templates[opcode], &source.opcodes[opcode]))
     }
 
     /// The same of an opcode that was asked for before.
@@ -120,11 +121,11 @@ pub(crate) struct DecodedEffects<'a> {
 }
 
 impl<'a> DecodedEffects<'a> {
-    /// Decodes a bytecode of the function that `known` was started with.
+    /// Decodes a bytecode.
     #[inline]
     pub(super) fn of(source: &FunctionSource<'a>, at: usize, known: &mut ByOpcode<Effects>) -> Self {
         let (opcode, raws) = source.code.get(at);
-        let effects = known.of(opcode, || Effects::of(source.templates[opcode], &source.opcodes[opcode]));
+        let effects = *known.of(source, opcode, Effects::of);
         Self::with(source, at, (opcode, raws), effects)
     }
 
@@ -173,21 +174,11 @@ impl<'a> DecodedEffects<'a> {
         bits(self.effects.kills).for_each(|operand| kill(self.raws[operand] as usize));
     }
 
-    /// Visits the bytecodes that it may jump to, as if it jumped before it writes.
+    /// The bytecodes that it may jump to, as if it jumped before it writes.
     #[inline]
-    pub(crate) fn each_target(&self, source: &FunctionSource<'_>, mut to: impl FnMut(usize)) {
-        if !self.effects.has_labels {
-            return;
-        }
-        for (info, &raw) in core::iter::zip(self.infos, &self.raws) {
-            match info.kind {
-                OperandKind::Label => to(raw as usize),
-                OperandKind::Labels => {
-                    source.labels[run_of(raw)].iter().for_each(|&label| to(label as usize))
-                }
-                _ => {}
-            }
-        }
+    pub(crate) fn targets(&self, source: &FunctionSource<'a>) -> impl Iterator<Item = usize> {
+        let infos = if self.effects.has_labels { self.infos } else { &[] };
+        labels_among(infos, &self.raws, source.labels)
     }
 
     /// Whether control may go on at the next bytecode.

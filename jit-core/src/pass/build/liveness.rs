@@ -278,11 +278,10 @@ impl Liveness {
     }
 
     fn learn_templates(&mut self, source: &FunctionSource<'_>, code: &Decoded) {
-        self.access.start(source);
         self.any_exposes = false;
         for opcode in (0..code.len()).map(|at| code.opcode(at)) {
-            let find = || TemplateAccess::of(source.vocab, source.templates[opcode], &source.opcodes[opcode]);
-            self.any_exposes |= self.access.of(opcode, find).effects.exposes;
+            let find = |template: &_, info: &_| TemplateAccess::of(source.vocab, template, info);
+            self.any_exposes |= self.access.of(source, opcode, find).effects.exposes;
         }
     }
 

@@ -18,6 +18,9 @@
 //! the loop writes. A parameter with only one value is replaced by that value; all references to it are rewritten at the
 //! end.
 //!
+//! [`start`](mod@start) asks less of bytecode: which registers a function reads before it writes them. It makes no graph. What it shares with
+//! liveness is in [`effects`].
+//!
 //! Each register has a *home* type: the type of all its uses, if they agree, else a 64-bit integer that narrow reads
 //! truncate and narrow writes zero-extend. So a slot has the same bits whichever tier wrote it. The entry block loads each
 //! register that is read before it is written. Where the slot of a register may be read, it has the register's value: a call that observes

@@ -46,7 +46,6 @@ impl NeededAtStart {
 /// Finds the registers that the function needs at its start: all of them if one of its templates takes the frame's address. What bytecodes
 /// become reads the same ([`assert_may_become`](super::assert_may_become)).
 pub fn needed_at_start(scratch: &mut StartScratch, source: &FunctionSource<'_>) -> NeededAtStart {
-    scratch.effects.start(source);
     let mut needed = BitSet::new(source.slots as usize);
     source.captured.iter().for_each(|register| _ = needed.insert(*register as usize));
     if !scratch.find_targets(source) {
@@ -72,12 +71,12 @@ impl StartScratch {
             if bytecode.effects.exposes {
                 return false;
             }
-            bytecode.each_target(source, |to| {
+            for to in bytecode.targets(source) {
                 if target[to] == NONE {
                     target[to] = ways_in.add() as u32;
                     is_reached.push(false);
                 }
-            });
+            }
         }
         true
     }
@@ -105,10 +104,10 @@ impl StartScratch {
             }
             let bytecode = DecodedEffects::of(source, at, effects);
             bytecode.each_read(|register| needed.insert_but(register, written));
-            bytecode.each_target(source, |to| {
+            for to in bytecode.targets(source) {
                 let has_changed = arrive(ways_in, is_reached, target[to] as usize, written);
                 is_over &= to > at || !has_changed;
-            });
+            }
             bytecode.each_kill(|register| _ = written.insert(register));
             falls_through = bytecode.effects.falls_through;
         }
