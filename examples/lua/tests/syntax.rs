@@ -66,6 +66,18 @@ fn messages_are_those_of_lua() {
 }
 
 #[test]
+fn a_string_with_a_words_letters_is_no_word() {
+    let program = "local a = not nil or false and true repeat while a do break end until a
+        for b in a do if b then a() elseif a then b() else do end end end return function() end";
+    let is_letter = |letter: char| letter.is_ascii_alphabetic();
+    let strings: String =
+        program.split(|letter| !is_letter(letter)).map(|word| format!("a '{word}' ")).collect();
+    for source in [format!("{strings} {program}"), format!("do {program} end {strings} {program}")] {
+        assert_eq!(String::from_utf8_lossy(&message(source.as_bytes())), "", "{source}");
+    }
+}
+
+#[test]
 fn what_nests_too_deep_or_is_too_many_is_refused() {
     let levels = "c:1: chunk has too many syntax levels";
     let locals: String = (0..201).map(|at| format!("local a{at};")).collect();

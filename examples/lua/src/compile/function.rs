@@ -13,6 +13,9 @@ use crate::run::draft::CALLEE;
 use crate::syntax::ast::{Function, Line, LocalId, Name, UpvalueSource};
 use azulejo::{Imm, Label, Regs};
 
+/// For so many bytecodes there is room from the start.
+const USUAL_LENGTH: usize = 32;
+
 /// The number of an upvalue in a bytecode: a small one, which code adds to an address.
 pub(super) fn upvalue(number: u32) -> Imm<u16> {
     Imm(u16::try_from(number).expect("a function has at most sixty"))
@@ -34,8 +37,8 @@ impl<'a> Builder<'a> {
             captured_functions: captures.iter().map(|capture| capture.function).collect(),
             form,
             varargs: None,
-            code: Vec::new(),
-            lines: Vec::new(),
+            code: Vec::with_capacity(USUAL_LENGTH),
+            lines: Vec::with_capacity(USUAL_LENGTH),
             names: Vec::new(),
             constants: Vec::new(),
             layouts: Vec::new(),
@@ -86,6 +89,9 @@ impl<'a> Builder<'a> {
             return Err(TooComplex { line: function.line });
         }
         let (recipe, varargs) = (self.recipe(), self.vararg_forms());
+        // Each constant came with each of its uses. Functions of data have very many.
+        self.constants.sort_unstable_by_key(|constant| constant.0);
+        self.constants.dedup();
         let upvalues =
             function.upvalues.iter().map(|upvalue| upvalue.name.clone()).zip(self.shared).collect();
         Ok(Draft {

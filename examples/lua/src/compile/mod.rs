@@ -135,10 +135,7 @@ impl Builder<'_> {
     /// A string on the heap, which the function keeps.
     fn string(&mut self, name: &Rc<[u8]>) -> Gc<Str> {
         let string = self.heap.string(name);
-        let value = Value::string(string);
-        if !self.constants.contains(&value) {
-            self.constants.push(value);
-        }
+        self.constants.push(Value::string(string));
         string
     }
 }

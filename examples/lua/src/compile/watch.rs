@@ -11,7 +11,7 @@ use super::call::Named;
 use crate::run::bytecode::Op;
 use crate::run::draft::{CALLEE, LocalName, Watch};
 use crate::run::slow::{CALL, ITERATION, LINE, NATIVE_CALL, NATIVE_RETURN, RETURN};
-use crate::syntax::ast::{Line, Name};
+use crate::syntax::ast::{Function, Line, Name};
 use crate::syntax::{Read, each_read};
 use azulejo::{Imm, Label, Regs};
 
@@ -25,14 +25,15 @@ pub(super) struct Wishes {
 }
 
 impl Wishes {
-    pub(super) fn of(source: &[u8]) -> Wishes {
+    /// What a function asks for, which is all of this source or a part of it.
+    pub(super) fn of(function: &Function, source: &[u8]) -> Wishes {
         let mut wishes = Wishes { watch: Watch::Nothing, sets_locals: false, sets_upvalues: false };
         // Few sources have any of these names in them, whatever for; only those are looked through.
         let parts: [&[u8]; 6] = [b"sethook", b"etlocal", b"etfenv", b"getinfo", b"module", b"setupvalue"];
         if !parts.into_iter().any(|part| memchr::memmem::find(source, part).is_some()) {
             return wishes;
         }
-        each_read(source, |name, read| {
+        each_read(function, &mut |name, read| {
             let watch = match name {
                 b"sethook" | b"getlocal" | b"setlocal" => Watch::All,
                 b"getinfo" | b"getfenv" | b"setfenv" => Watch::Closure,
@@ -183,16 +184,26 @@ impl Builder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::syntax::parse;
+
+    fn wishes_of(source: &str) -> Wishes {
+        Wishes::of(&parse(source.as_bytes()).expect("it is right"), source.as_bytes())
+    }
 
     #[test]
     fn only_names_that_are_read_are_asked_for() {
-        let watch = |source: &str| Wishes::of(source.as_bytes()).watch;
-        for source in
-            ["debug.sethook(f, 'l')", "local get = debug['getlocal']", "local d = debug; f(d . setlocal)"]
-        {
+        let watch = |source: &str| wishes_of(source).watch;
+        for source in [
+            "debug.sethook(f, 'l')",
+            "local get = debug['getlocal']",
+            "local d = debug; f(d . setlocal)",
+            "function debug.sethook.x() end",
+        ] {
             assert_eq!(watch(source), Watch::All, "{source}");
         }
-        for source in ["setfenv(1, {})", "x = getfenv", "module 'm'", "module(...)", "debug.getinfo(1)"] {
+        for source in
+            ["setfenv(1, {})", "x.y[getfenv].z = 1", "module 'm'", "module(...)", "debug.getinfo(1)"]
+        {
             assert_eq!(watch(source), Watch::Closure, "{source}");
         }
         for source in [
@@ -204,9 +215,9 @@ mod tests {
         ] {
             assert_eq!(watch(source), Watch::Nothing, "{source}");
         }
-        let wishes = Wishes::of(b"debug.setlocal(1, 1, debug.setupvalue)");
+        let wishes = wishes_of("debug.setlocal(1, 1, debug.setupvalue)");
         assert!(wishes.sets_locals && wishes.sets_upvalues);
-        let wishes = Wishes::of(b"return 'setlocal', 'setupvalue'");
+        let wishes = wishes_of("return 'setlocal', 'setupvalue'");
         assert!(!wishes.sets_locals && !wishes.sets_upvalues);
     }
 }

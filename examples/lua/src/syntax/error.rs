@@ -71,8 +71,13 @@ pub fn chunk_id(name: &[u8]) -> Vec<u8> {
 }
 
 fn cut_id(name: &[u8], size: usize) -> Vec<u8> {
+    // Of a text that is its own name only the start is shown, however long it is.
+    let name = match name.first() {
+        Some(b'@') => name,
+        _ => &name[..name.len().min(size)],
+    };
     // A string of C ends at a zero.
-    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    let name = &name[..memchr::memchr(0, name).unwrap_or(name.len())];
     match name.split_first() {
         Some((b'=', rest)) => rest[..rest.len().min(size - 1)].to_vec(),
         Some((b'@', rest)) => {

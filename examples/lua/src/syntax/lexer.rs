@@ -104,6 +104,76 @@ pub(super) enum Token {
     End,
 }
 
+/// Whether a byte may be in a name, behind its first one.
+fn is_in_name(byte: u8) -> bool {
+    const TABLE: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            table[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+            byte += 1;
+        }
+        table
+    };
+    TABLE[byte as usize]
+}
+
+/// Names that were read lately, and words of the language. Sources have few names that they repeat often: most do not take memory once more.
+#[derive(Debug)]
+struct Recent(Vec<Option<Token>>);
+
+impl Default for Recent {
+    fn default() -> Recent {
+        Recent(vec![None; Recent::COUNT])
+    }
+}
+
+impl Recent {
+    const COUNT: usize = 128;
+    /// Longer strings are not looked for.
+    const LONGEST: usize = 40;
+
+    /// Where a text is, if it is there.
+    fn place(&mut self, text: &[u8]) -> &mut Option<Token> {
+        let mix = |hash: u32, byte: &u8| hash.wrapping_mul(31).wrapping_add(u32::from(*byte));
+        let hash = text.iter().fold(text.len() as u32, mix).wrapping_mul(0x9e37_79b1);
+        &mut self.0[hash as usize >> (u32::BITS - Self::COUNT.ilog2())]
+    }
+
+    /// A name, or a word of the language, that is written so.
+    fn name_or_word(&mut self, text: &[u8]) -> Token {
+        let place = self.place(text);
+        let is_it = place.as_ref().is_some_and(|token| match token {
+            Token::Name(name) => **name == *text,
+            Token::Sign(sign) => sign.text().as_bytes() == text,
+            _ => false,
+        });
+        if !is_it {
+            *place = Some(Sign::word(text).map_or_else(|| Token::Name(text.into()), Token::Sign));
+        }
+        place.clone().expect("it was put there")
+    }
+
+    /// A string with these bytes.
+    fn string(&mut self, text: &[u8]) -> Name {
+        if text.len() > Self::LONGEST {
+            return text.into();
+        }
+        let place = self.place(text);
+        if let Some(Token::Name(name)) = place
+            && **name == *text
+        {
+            return name.clone();
+        }
+        let name = Name::from(text);
+        // As a name it would be a word.
+        if Sign::word(text).is_none() {
+            *place = Some(Token::Name(name.clone()));
+        }
+        name
+    }
+}
+
 /// The state of reading a chunk.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
@@ -113,12 +183,13 @@ pub(super) struct Lexer<'a> {
     /// Where the last token starts.
     start: usize,
     line: Line,
+    recent: Recent,
 }
 
 impl<'a> Lexer<'a> {
     /// Starts before the first token, which is on this line or behind it.
     pub(super) fn new(source: Text<'a>, line: Line) -> Lexer<'a> {
-        Lexer { source, at: 0, start: 0, line }
+        Lexer { source, at: 0, start: 0, line, recent: Recent::default() }
     }
 
     /// Leaves out what stands in front of a byte.
@@ -168,6 +239,20 @@ impl<'a> Lexer<'a> {
         is_there
     }
 
+    /// Skips the bytes that are so.
+    #[inline]
+    fn skip_while(&mut self, is_so: impl Fn(u8) -> bool) {
+        loop {
+            let rest = &self.source.bytes()[self.at..];
+            let count = rest.iter().position(|byte| !is_so(*byte));
+            self.at += count.unwrap_or(rest.len());
+            // What is not there yet may be so, too.
+            if count.is_some() || self.peek().is_none() {
+                return;
+            }
+        }
+    }
+
     /// Skips a line's end, of one or two bytes.
     fn end_line(&mut self) {
         let first = self.peek();
@@ -206,7 +291,9 @@ impl<'a> Lexer<'a> {
             let Some(first) = self.peek() else { return Ok(Token::End) };
             match first {
                 b'\n' | b'\r' => self.end_line(),
-                b' ' | b'\t' | b'\x0b' | b'\x0c' => self.at += 1,
+                b' ' | b'\t' | b'\x0b' | b'\x0c' => {
+                    self.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'\x0b' | b'\x0c'));
+                }
                 b'-' if self.source.get(self.at + 1) == Some(b'-') => self.comment()?,
                 b'"' | b'\'' => return self.string(first),
                 b'[' => {
@@ -262,26 +349,19 @@ impl<'a> Lexer<'a> {
     }
 
     fn name(&mut self) -> Token {
-        while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            self.at += 1;
-        }
-        let text = self.text(self.span());
-        Sign::word(text).map_or_else(|| Token::Name(text.into()), Token::Sign)
+        self.skip_while(is_in_name);
+        self.recent.name_or_word(&self.source.bytes()[self.start..self.at])
     }
 
     fn number(&mut self) -> Result<Token, SyntaxError> {
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit() || byte == b'.') {
-            self.at += 1;
-        }
+        self.skip_while(|byte| byte.is_ascii_digit() || byte == b'.');
         if self.peek().is_some_and(|byte| matches!(byte, b'e' | b'E')) {
             self.at += 1;
             if self.peek().is_some_and(|byte| matches!(byte, b'+' | b'-')) {
                 self.at += 1;
             }
         }
-        while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            self.at += 1;
-        }
+        self.skip_while(is_in_name);
         match number::parse(self.text(self.span())) {
             Some(value) => Ok(Token::Number(value)),
             None => self.wrong("malformed number"),
@@ -298,9 +378,7 @@ impl<'a> Lexer<'a> {
             }
             self.at = start;
         }
-        while self.peek().is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
-            self.at += 1;
-        }
+        self.skip_while(|byte| !matches!(byte, b'\n' | b'\r'));
         Ok(())
     }
 
@@ -352,7 +430,15 @@ impl<'a> Lexer<'a> {
         self.at += 1;
         let mut text = Vec::new();
         loop {
+            let from = self.at;
+            self.skip_while(|byte| byte != quote && !matches!(byte, b'\\' | b'\n' | b'\r'));
+            let plain = from..self.at;
             let Some(byte) = self.peek() else { return self.wrong_at_end("unfinished string") };
+            if byte == quote && text.is_empty() {
+                self.at += 1;
+                return Ok(Token::String(self.recent.string(&self.source.bytes()[plain])));
+            }
+            text.extend_from_slice(&self.source.bytes()[plain]);
             match byte {
                 b'\n' | b'\r' => return self.wrong_string("unfinished string", &text),
                 b'\\' => {
@@ -361,10 +447,7 @@ impl<'a> Lexer<'a> {
                 }
                 _ => {
                     self.at += 1;
-                    if byte == quote {
-                        return Ok(Token::String(text.into()));
-                    }
-                    text.push(byte);
+                    return Ok(Token::String(text.into()));
                 }
             }
         }

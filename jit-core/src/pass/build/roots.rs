@@ -67,8 +67,9 @@ impl TemplateUses {
 /// Finds the registers that are alive at each call that observes. What is known of the templates must be of the function's bytecode type.
 pub fn roots(source: &FunctionSource<'_>, uses: &TemplateUses) -> Roots {
     let mut finder = Finder::new(source, uses);
-    while finder.follow() {}
-    finder.find_calls()
+    let mut sets = [(); 3].map(|()| BitSet::new(source.slots as usize));
+    while finder.follow(&mut sets) {}
+    finder.find_calls(&mut sets)
 }
 
 struct Finder<'a> {
@@ -98,57 +99,59 @@ impl<'a> Finder<'a> {
     }
 
     /// Goes through the bytecodes from the last to the first. Returns whether more registers are known to be alive than before.
-    fn follow(&mut self) -> bool {
+    fn follow(&mut self, [next, alive, written]: &mut [BitSet; 3]) -> bool {
         let mut has_changed = false;
-        let mut alive = BitSet::new(self.source.slots as usize);
+        next.clear();
         for at in (0..self.code.len()).rev() {
             if self.is_reached(at) {
-                let start = self.uses.of(self.source, self.code.opcode(at)).operands.start;
-                alive = self.alive(at, &start, &alive, None);
+                let start = &self.uses.of(self.source, self.code.opcode(at)).operands.start;
+                self.find_alive(at, start, (next, None), (alive, written));
+                std::mem::swap(next, alive);
             } else {
-                alive.clear();
+                next.clear();
             }
             if let Ok(target) = self.targets.binary_search(&(at as u32)) {
-                has_changed |= self.alive_at.set_mut(target).unite(&alive);
+                has_changed |= self.alive_at.set_mut(target).unite(next);
             }
         }
         has_changed
     }
 
     /// The same once more, for the calls.
-    fn find_calls(self) -> Roots {
-        let mut found = Vec::new();
-        let mut alive = BitSet::new(self.source.slots as usize);
-        for at in (0..self.code.len()).rev() {
-            if !self.is_reached(at) {
-                alive.clear();
-                continue;
-            }
-            let TemplateUse { operands: OperandUse { start, calls, .. }, others } =
-                self.uses.of(self.source, self.code.opcode(at));
-            let before = self.alive(at, start, &alive, None);
-            for (call, onward) in calls {
-                found.push(([at as u32, *call], self.alive(at, onward, &alive, Some(&before))));
-            }
-            // What it may become does the same with its operands, but makes other calls.
-            let defined = self.code.opcode(at);
-            for &other in others {
-                for (call, onward) in &self.uses.of(self.source, other).operands.calls {
-                    let call = call_of(*call, defined, other);
-                    found.push(([at as u32, call], self.alive(at, onward, &alive, Some(&before))));
-                }
-            }
-            alive = before;
-        }
-        found.sort_unstable_by_key(|(place, _)| *place);
+    fn find_calls(self, [next, here, written]: &mut [BitSet; 3]) -> Roots {
         let mut roots = Roots::default();
-        for (place, mut alive) in found {
+        let mut alive = BitSet::new(self.source.slots as usize);
+        let mut add = |place, onward, before: (&BitSet, &BitSet), written: &mut BitSet| {
+            let [at, _] = place;
+            self.find_alive(at as usize, onward, (before.0, Some(before.1)), (&mut alive, written));
             // Others may read them at any time.
             self.source.captured.iter().for_each(|register| _ = alive.insert(*register as usize));
             let start = roots.registers.len() as u32;
             roots.registers.extend(alive.iter().map(|register| register as u32));
             roots.calls.push((place, [start, roots.registers.len() as u32]));
+        };
+        next.clear();
+        for at in (0..self.code.len()).rev() {
+            if !self.is_reached(at) {
+                next.clear();
+                continue;
+            }
+            let TemplateUse { operands: OperandUse { start, calls, .. }, others } =
+                self.uses.of(self.source, self.code.opcode(at));
+            self.find_alive(at, start, (next, None), (here, written));
+            for (call, onward) in calls {
+                add([at as u32, *call], onward, (next, here), written);
+            }
+            // What it may become does the same with its operands, but makes other calls.
+            let defined = self.code.opcode(at);
+            for &other in others {
+                for (call, onward) in &self.uses.of(self.source, other).operands.calls {
+                    add([at as u32, call_of(*call, defined, other)], onward, (next, here), written);
+                }
+            }
+            std::mem::swap(next, here);
         }
+        roots.calls.sort_unstable_by_key(|(place, _)| *place);
         roots
     }
 
@@ -156,9 +159,15 @@ impl<'a> Finder<'a> {
         self.source.depths.get(at) != Some(&Shape::UNREACHED)
     }
 
-    /// The registers that are alive in a bytecode, `onward` from some place in its template. `next` are those that are alive at the
-    /// next bytecode, `here` those at its own start.
-    fn alive(&self, at: usize, onward: &Onward, next: &BitSet, here: Option<&BitSet>) -> BitSet {
+    /// Finds the registers that are alive in a bytecode, `onward` from some place in its template. `next` are those that are alive at the
+    /// next bytecode, `here` those at its own start. Also those that are written behind that place.
+    fn find_alive(
+        &self,
+        at: usize,
+        onward: &Onward,
+        (next, here): (&BitSet, Option<&BitSet>),
+        (alive, written): (&mut BitSet, &mut BitSet),
+    ) {
         let alive_at = |way| match way {
             Way::Next => Some(next.view()),
             Way::Here => here.map(BitSet::view),
@@ -167,9 +176,9 @@ impl<'a> Finder<'a> {
                 Some(self.alive_at.set(target))
             }
         };
-        let [mut alive, mut written] = [(); 2].map(|()| BitSet::new(self.source.slots as usize));
+        alive.clear();
+        written.clear();
         let operands = NamedOperands::of(self.source, &self.code, at);
-        onward.add_alive(&operands, alive_at, (&mut alive, &mut written));
-        alive
+        onward.add_alive(&operands, alive_at, (alive, written));
     }
 }
