@@ -44,6 +44,10 @@ const WARM: usize = 256;
 /// before their end, and a collector drops many at once.
 const SHALLOW: usize = 8192;
 
+/// When so many stacks in a row had little memory, it is asked of each eighth only, since asking the system takes longer than most fibers do.
+const TRUSTED: u32 = 32;
+const EACH: u32 = 8;
+
 /// The sizes of a stack's parts.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
@@ -60,6 +64,8 @@ pub(crate) struct StackPool {
     /// Stacks that were given back with their memory, and without.
     warm: RefCell<Vec<FiberStack>>,
     cold: RefCell<Vec<FiberStack>>,
+    /// How many stacks in a row had little memory, and how many were not asked since the last of them.
+    shallow: Cell<[u32; 2]>,
     in_use: Cell<usize>,
 }
 
@@ -71,6 +77,7 @@ impl StackPool {
             source: system::Source::default(),
             warm: RefCell::default(),
             cold: RefCell::default(),
+            shallow: Cell::default(),
             in_use: Cell::new(0),
         }
     }
@@ -92,11 +99,23 @@ impl StackPool {
     pub(crate) fn give_back(&self, stack: FiberStack) {
         self.in_use.set(self.in_use.get() - 1);
         let mut warm = self.warm.borrow_mut();
-        if warm.len() < WARM || warm.len() < SHALLOW && system::is_shallow(&stack) {
+        if warm.len() < WARM || warm.len() < SHALLOW && self.is_shallow(&stack) {
             warm.push(stack);
         } else if let Some(stack) = system::forget(stack) {
             self.cold.borrow_mut().push(stack);
         }
+    }
+
+    /// Whether a stack has little memory, as far as others tell.
+    fn is_shallow(&self, stack: &FiberStack) -> bool {
+        let [in_a_row, not_asked] = self.shallow.get();
+        if in_a_row >= TRUSTED && not_asked + 1 < EACH {
+            self.shallow.set([in_a_row, not_asked + 1]);
+            return true;
+        }
+        let is_shallow = system::is_shallow(stack);
+        self.shallow.set([if is_shallow { in_a_row.saturating_add(1) } else { 0 }, 0]);
+        is_shallow
     }
 
     /// How many stacks are in use.
@@ -198,11 +217,19 @@ mod system {
         let (page, base) = (page_size(), stack.base().get());
         let (first, end) =
             (stack.memory.guard + page, stack.memory.guard + stack.parts.bytes().expect("it was made"));
-        let little = SHALLOW_PAGES / 2 * page;
-        let below = base.saturating_sub(little).next_multiple_of(page).max(first);
-        let above = (base + little).next_multiple_of(page).min(end);
-        is_absent(below.saturating_sub(LOOKED_AT * page).max(first)..below)
-            && is_absent(above..(above + LOOKED_AT * page).min(end))
+        let around = |pages: usize| {
+            let below = base.saturating_sub(pages * page).next_multiple_of(page).max(first);
+            below..(base + pages * page).next_multiple_of(page).min(end)
+        };
+        let (little, all) = (around(SHALLOW_PAGES / 2), around(SHALLOW_PAGES / 2 + LOOKED_AT));
+        let mut resident = [0; SHALLOW_PAGES + 2 * LOOKED_AT + 1];
+        // SAFETY: the pages belong to the stack, and there is a byte for each.
+        let is_known = unsafe {
+            let start = std::ptr::with_exposed_provenance_mut(all.start);
+            libc::mincore(start, all.len(), resident.as_mut_ptr()) == 0
+        };
+        let [from, to] = [little.start, little.end].map(|address| (address - all.start) / page);
+        is_known && resident[..from].iter().chain(&resident[to..]).all(|flags| flags & 1 == 0)
     }
 
     /// How many pages are little, half of them on either side of where a stack begins.
@@ -212,16 +239,6 @@ mod system {
     /// How many pages are looked at on either side.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const LOOKED_AT: usize = 16;
-
-    /// Whether no page of a piece of a stack has memory.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn is_absent(pages: Range<usize>) -> bool {
-        let start = std::ptr::with_exposed_provenance_mut(pages.start);
-        let mut resident = [0; LOOKED_AT];
-        // SAFETY: the pages belong to the stack, and there is a byte for each.
-        let is_known = unsafe { libc::mincore(start, pages.len(), resident.as_mut_ptr()) == 0 };
-        is_known && resident.iter().all(|flags| flags & 1 == 0)
-    }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     pub(super) fn is_shallow(_: &FiberStack) -> bool {
@@ -382,6 +399,26 @@ mod system {
             assert!(guards.into_iter().all(|guard| !is_readable(guard)));
             assert_eq!(pool.in_use(), 0);
             assert!(pool.cold.borrow().len() == WARM / 2 || !cfg!(target_os = "linux"));
+        }
+
+        #[test]
+        #[cfg(target_os = "linux")]
+        fn few_deep_stacks_are_taken_for_shallow_ones() {
+            let pool = StackPool::new((100_000, 1000));
+            let stacks: Vec<_> = (0..5 * WARM).map(|_| pool.take().expect("there is memory")).collect();
+            for (number, stack) in stacks.iter().enumerate() {
+                // The first ones are kept whatever they have; then come those with little memory, and then others.
+                let n_pages = if number < 3 * WARM { 1 } else { 4 * SHALLOW_PAGES };
+                for page in 0..n_pages {
+                    let last = stack.base().get() - 1 - page * page_size();
+                    // SAFETY: nobody else has the stack.
+                    unsafe { std::ptr::with_exposed_provenance_mut::<u8>(last).write(1) };
+                }
+            }
+            stacks.into_iter().for_each(|stack| pool.give_back(stack));
+            let warm = pool.warm.borrow().len();
+            assert!((3 * WARM..3 * WARM + EACH as usize).contains(&warm), "{warm}");
+            assert_eq!(pool.cold.borrow().len(), 5 * WARM - warm);
         }
 
         #[test]

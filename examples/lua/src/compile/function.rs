@@ -14,7 +14,7 @@ use crate::syntax::ast::{Function, Line, LocalId, Name, UpvalueSource};
 use azulejo::{Imm, Label, Regs};
 
 /// For so many bytecodes there is room from the start.
-const USUAL_LENGTH: usize = 32;
+const USUAL_LENGTH: usize = 16;
 
 /// The number of an upvalue in a bytecode: a small one, which code adds to an address.
 pub(super) fn upvalue(number: u32) -> Imm<u16> {

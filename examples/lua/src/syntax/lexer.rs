@@ -120,11 +120,11 @@ fn is_in_name(byte: u8) -> bool {
 
 /// Names that were read lately, and words of the language. Sources have few names that they repeat often: most do not take memory once more.
 #[derive(Debug)]
-struct Recent(Vec<Option<Token>>);
+struct Recent([Option<Token>; Recent::COUNT]);
 
 impl Default for Recent {
     fn default() -> Recent {
-        Recent(vec![None; Recent::COUNT])
+        Recent([const { None }; Recent::COUNT])
     }
 }
 
