@@ -126,12 +126,13 @@ const COMPUTING: &[(&str, &str, Arity)] = &[
     ("_G", "type", quick!(One, |vm, value| Some(Value::string(vm.names.types[value.type_of() as usize])))),
 ];
 
-/// What makes objects, or may.
+/// What makes objects, or may, or changes tables.
 const ALLOCATING: &[(&str, &str, Arity)] = &[
     ("string", "char", quick!(One, |vm, byte| character(vm, byte))),
     ("string", "sub", quick!(Two, |vm, text, first| part(vm, text, first, -1))),
     ("string", "sub", quick!(Three, |vm, text, first, last| part(vm, text, first, last.as_integer()?))),
     ("table", "insert", Arity::Two(insert)),
+    ("table", "remove", quick!(One, |_, table| table.as_table()?.pop())),
     ("_G", "setmetatable", quick!(Two, |vm, of, meta| set_metatable(vm, of, meta))),
     ("_G", "tostring", quick!(One, |vm, value| text(vm, value))),
 ];
@@ -246,7 +247,7 @@ extern "C" fn unpack(vm: &mut Vm, table: Value) -> Value {
 /// Adds an element behind the last one; has no result.
 extern "C" fn insert(vm: &mut Vm, table: Value, value: Value) -> Value {
     let Some(table) = table.as_table() else { return Value::ABSENT };
-    let end = i64::from(table.length()) + 1;
+    let end = i64::from(table.settled_length()) + 1;
     if vm.heap.set_integer(table, end, value).is_err() {
         return Value::ABSENT;
     }
@@ -332,9 +333,23 @@ mod tests {
     }
 
     #[test]
+    fn the_last_element_is_taken_from_any_table() {
+        let tables = "{ {1, 2, 3} }, { {1, n = 2} }, { {} }, { {1, [3] = 4, [4] = 5} }, { {1, nil, 3} }, { setmetatable({1, 2}, {__index = {7, 8, 9}}) }";
+        mixed(
+            "(table.remove(a)) or 'none'",
+            tables,
+            "3 2 1 1 none none none none none 1 none none 3 1 none 2 1 none",
+        );
+    }
+
+    #[test]
     fn results_are_counted() {
         check("select('#', string.byte('abc', 9)), select('#', string.byte('abc', 2))", "0 1");
         check("(function(t) return select('#', table.insert(t, 5)), #t end)({})", "0 1");
+        check(
+            "(function(t) return select('#', table.remove(t)), select('#', table.remove(t)), #t end)({5})",
+            "1 0 0",
+        );
         check("select('#', assert(1, 2, 3)), select('#', assert(1))", "3 1");
     }
 

@@ -18,18 +18,22 @@ const HEADER: usize = size_of::<Header>();
 /// The longest array of a table that is weak when it grows.
 pub(super) const MOST_WEAK: u32 = 1024;
 
+/// How many keys without values an array forgets at once.
+const MOST_FORGOTTEN: usize = 64;
+
 impl Table {
     /// A border: a number of elements behind which there is `nil`, as `#` gives it.
     pub fn length(&self) -> u32 {
         let elements = self.elements();
         if elements.last().is_some_and(|last| last.get().is_nil()) {
-            // A border is somewhere below.
-            let (mut low, mut high) = (0, elements.len());
+            // A border is somewhere below. Where the elements have gaps it is the one that C's Lua finds, if the array is as long there.
+            let is_there = |key: usize| elements.get(key - 1).is_some_and(|element| !element.get().is_nil());
+            let (mut low, mut high) = (0, self.array_room.get() as usize - 1);
             while high - low > 1 {
                 let middle = (low + high) / 2;
-                match elements[middle - 1].get().is_nil() {
-                    true => high = middle,
-                    false => low = middle,
+                match is_there(middle) {
+                    true => low = middle,
+                    false => high = middle,
                 }
             }
             return low as u32;
@@ -38,6 +42,29 @@ impl Table {
             Some(hash) => self.length_in_hash(hash, elements.len() as u32),
             None => elements.len() as u32,
         }
+    }
+
+    /// The same, for those who change the table and expect that it may become shorter. The array forgets a few keys at its end that have no
+    /// values. So the length of a stack is found at once again, whatever was taken from it.
+    pub(crate) fn settled_length(&self) -> u32 {
+        let length = self.length();
+        if let Some(behind) = self.elements().get(length as usize..)
+            && (1..=MOST_FORGOTTEN).contains(&behind.len())
+            && behind.iter().all(|element| element.get().is_nil())
+        {
+            self.array_end.set(length + 1);
+        }
+        length
+    }
+
+    /// Takes the last element from the array, if it is what `#` counts and has a value.
+    pub(crate) fn pop(&self) -> Option<Value> {
+        let last = self.elements().last()?;
+        if last.get().is_nil() || self.hash.get().is_some() {
+            return None;
+        }
+        self.array_end.set(self.array_len());
+        Some(last.replace(Value::NIL))
     }
 
     /// A border in the hash part, behind an array of this length.

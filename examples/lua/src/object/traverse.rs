@@ -87,7 +87,11 @@ impl Table {
         {
             return Some(Position(Position::SLOTS + u64::from(slot) + 1));
         }
-        let at = self.hash.get()?.find(super::table::normalized(key))?;
-        Some(Position(Position::ENTRIES + at as u64 + 1))
+        if let Some(at) = self.hash.get().and_then(|hash| hash.find(super::table::normalized(key))) {
+            return Some(Position(Position::ENTRIES + at as u64 + 1));
+        }
+        // The array may have forgotten it since its value was taken away.
+        let integer = key.as_integer().filter(|key| (1..i64::from(self.array_room.get())).contains(key))?;
+        Some(Position(integer as u64))
     }
 }
