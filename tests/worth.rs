@@ -59,7 +59,7 @@ fn what_the_program_says_does_not_depend_on_the_size() {
 fn a_large_function_that_is_called_again_and_again_is_optimized() {
     let engine: Engine<Op> = Engine::<Op>::builder().build();
     let function = engine.define("counting", counting(200), 3).expect("it is right");
-    for _ in 0..30_000 {
+    for _ in 0..80_000 {
         assert_eq!(engine.call::<_, i64>(function, &mut (), (3,)), Ok(3));
     }
     assert_eq!(engine.tier(function), Tier::Optimizer);

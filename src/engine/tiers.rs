@@ -63,9 +63,9 @@ impl Tiers {
     }
 }
 
-/// So many bytecodes run for each step of a template before the optimizer pays. In the time that it takes for a step a few hundred run, but
-/// what has run for long is likely to run for longer.
-const RUNS_PER_STEP: u64 = 64;
+/// So many bytecodes run for each step of a template before the optimizer pays. In the time that it takes for a step a few hundred run. What
+/// has run for long is likely to run for longer, but only a part of that time is saved.
+const RUNS_PER_STEP: u64 = 160;
 
 /// Likewise, interpreted bytecodes for each step of a template of which a stencil is made. Others are likely to need the stencil, too.
 const RUNS_PER_STENCIL_STEP: u64 = 8;
