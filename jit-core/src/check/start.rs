@@ -7,11 +7,15 @@ use super::Violation;
 use crate::ir::bits::BitSet;
 use crate::pass::build::{DecodedEffects, FunctionSource, NeededAtStart};
 
-/// All registers that are missing in the set.
+/// About how many steps are taken at most: of the registers of very long functions only some are looked at.
+const MOST_STEPS: usize = 1 << 24;
+
+/// The registers that are missing in the set.
 pub(crate) fn start(source: &FunctionSource<'_>, needed: &NeededAtStart) -> Vec<Violation> {
     let code: Vec<DecodedEffects<'_>> =
         (0..source.code.len()).map(|at| DecodedEffects::alone(source, at)).collect();
-    let others = (0..source.slots).filter(|register| !needed.contains(*register));
+    let each = (source.slots as usize).saturating_mul(code.len()) / MOST_STEPS;
+    let others = (0..source.slots).filter(|register| !needed.contains(*register)).step_by(each.max(1));
     let reads = others.filter_map(|register| Some((register, first_read(source, &code, register as usize)?)));
     let say = |(register, at)| Violation {
         place: format!("register {register}"),
