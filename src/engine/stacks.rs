@@ -99,15 +99,15 @@ impl StackPool {
     pub(crate) fn give_back(&self, stack: FiberStack) {
         self.in_use.set(self.in_use.get() - 1);
         let mut warm = self.warm.borrow_mut();
-        if warm.len() < WARM || warm.len() < SHALLOW && self.is_shallow(&stack) {
+        if warm.len() < WARM || warm.len() < SHALLOW && self.seems_shallow(&stack) {
             warm.push(stack);
         } else if let Some(stack) = system::forget(stack) {
             self.cold.borrow_mut().push(stack);
         }
     }
 
-    /// Whether a stack has little memory, as far as others tell.
-    fn is_shallow(&self, stack: &FiberStack) -> bool {
+    /// Whether a stack has little memory, as far as those before it tell.
+    fn seems_shallow(&self, stack: &FiberStack) -> bool {
         let [in_a_row, not_asked] = self.shallow.get();
         if in_a_row >= TRUSTED && not_asked + 1 < EACH {
             self.shallow.set([in_a_row, not_asked + 1]);

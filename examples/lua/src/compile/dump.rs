@@ -103,7 +103,7 @@ impl Vm {
         let text = FunctionText { bytes: 0..source.len(), line: first_line, is_method: is_method != 0 };
         let parsed = syntax::parse_function(source, &text, &names, line)?;
         let (function, is_assigned) = parsed.ok_or_else(|| wrong("bad code"))?;
-        let form = self.form_of(&function, source);
+        let form = self.form_of(&function);
         let upvalues = is_assigned.iter().map(|is_assigned| (*is_assigned || form.shares_all, None));
         let captures = CapturedVariable::of_alone(upvalues);
         let draft = Builder::new(&mut self.heap, &function, &captures, form).finish();

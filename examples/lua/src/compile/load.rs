@@ -50,7 +50,7 @@ impl Vm {
         chunk: &[u8],
     ) -> Result<Gc<Closure>, SyntaxError> {
         let start = self.clocks.begin();
-        let form = self.form_of(tree, source);
+        let form = self.form_of(tree);
         let draft = compile(&mut self.heap, tree, form).map_err(|TooComplex { line }| {
             SyntaxError::of_whole("function or expression too complex".into(), line)
         })?;
@@ -59,10 +59,10 @@ impl Vm {
         Ok(self.heap.closure(definition, self.globals(), &[]))
     }
 
-    /// In which form a function is compiled, which is all of a source or a part of it. From the first one on that reads a function which assigns to variables of others, all
+    /// In which form a chunk's function is compiled. From the first one on that reads a function which assigns to variables of others, all
     /// variables that inner functions use are in cells, or code expects that variables change while it waits for a call.
-    pub(super) fn form_of(&mut self, function: &Function, source: &[u8]) -> Form {
-        let wishes = Wishes::of(function, source);
+    pub(super) fn form_of(&mut self, function: &Function) -> Form {
+        let wishes = Wishes::of(function);
         self.shares_all |= wishes.sets_upvalues;
         if wishes.sets_locals {
             self.engine.let_registers_be_written();

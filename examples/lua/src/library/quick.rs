@@ -247,7 +247,7 @@ extern "C" fn unpack(vm: &mut Vm, table: Value) -> Value {
 /// Adds an element behind the last one; has no result.
 extern "C" fn insert(vm: &mut Vm, table: Value, value: Value) -> Value {
     let Some(table) = table.as_table() else { return Value::ABSENT };
-    let end = i64::from(table.settled_length()) + 1;
+    let end = i64::from(table.length()) + 1;
     if vm.heap.set_integer(table, end, value).is_err() {
         return Value::ABSENT;
     }

@@ -48,7 +48,7 @@ pub(super) fn set_element(
 fn insert(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let table = args.table(vm, 1)?;
-    let end = i64::from(table.settled_length()) + 1;
+    let end = i64::from(table.length()) + 1;
     match args.len() {
         2 => set_element(vm, frames, table, end, args.get(2))?,
         3 => {
@@ -88,7 +88,7 @@ fn insert_between(
 fn remove(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
     let args = Arguments::new(frames, values);
     let table = args.table(vm, 1)?;
-    let end = i64::from(table.settled_length());
+    let end = i64::from(table.length());
     let at = i64::from(args.int_or(vm, 2, end as i32)?);
     if !(1..=end).contains(&at) {
         return Ok(vm.give(&[]));

@@ -22,21 +22,17 @@ pub(super) const MOST_WEAK: u32 = 1024;
 const MOST_FORGOTTEN: usize = 64;
 
 impl Table {
-    /// A border: a number of elements behind which there is `nil`, as `#` gives it.
+    /// A border: a number of elements behind which there is `nil`, as `#` gives it. The array forgets a few keys at its end that have no values. So the
+    /// length of a stack is found at once again, whatever was taken from it.
     pub fn length(&self) -> u32 {
         let elements = self.elements();
         if elements.last().is_some_and(|last| last.get().is_nil()) {
-            // A border is somewhere below. Where the elements have gaps it is the one that C's Lua finds, if the array is as long there.
-            let is_there = |key: usize| elements.get(key - 1).is_some_and(|element| !element.get().is_nil());
-            let (mut low, mut high) = (0, self.array_room.get() as usize - 1);
-            while high - low > 1 {
-                let middle = (low + high) / 2;
-                match is_there(middle) {
-                    true => low = middle,
-                    false => high = middle,
-                }
+            let length = self.length_in_array();
+            let behind = &elements[length as usize..];
+            if behind.len() <= MOST_FORGOTTEN && behind.iter().all(|element| element.get().is_nil()) {
+                self.array_end.set(length + 1);
             }
-            return low as u32;
+            return length;
         }
         match self.hash.get() {
             Some(hash) => self.length_in_hash(hash, elements.len() as u32),
@@ -44,17 +40,20 @@ impl Table {
         }
     }
 
-    /// The same, for those who change the table and expect that it may become shorter. The array forgets a few keys at its end that have no
-    /// values. So the length of a stack is found at once again, whatever was taken from it.
-    pub(crate) fn settled_length(&self) -> u32 {
-        let length = self.length();
-        if let Some(behind) = self.elements().get(length as usize..)
-            && (1..=MOST_FORGOTTEN).contains(&behind.len())
-            && behind.iter().all(|element| element.get().is_nil())
-        {
-            self.array_end.set(length + 1);
+    /// A border in the array, whose last element has no value. Where the elements have gaps it is the one that C's Lua finds, if the array is as
+    /// long there.
+    fn length_in_array(&self) -> u32 {
+        let elements = self.elements();
+        let is_there = |key: usize| elements.get(key - 1).is_some_and(|element| !element.get().is_nil());
+        let (mut low, mut high) = (0, self.array_room.get() as usize - 1);
+        while high - low > 1 {
+            let middle = (low + high) / 2;
+            match is_there(middle) {
+                true => low = middle,
+                false => high = middle,
+            }
         }
-        length
+        low as u32
     }
 
     /// Takes the last element from the array, if it is what `#` counts and has a value.

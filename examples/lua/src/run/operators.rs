@@ -218,7 +218,7 @@ pub(crate) fn loop_number(vm: &mut Vm, frames: Frames<'_>, value: u64, which: u3
 pub(crate) fn length(vm: &mut Vm, frames: Frames<'_>, a: u64) -> Result<u64> {
     let value = Value(a);
     if let Some(table) = value.as_table() {
-        return Ok(Value::number(table.settled_length() as f64).0);
+        return Ok(Value::number(table.length() as f64).0);
     }
     match vm.metamethod(value, LENGTH) {
         Some(method) => vm.call_value(&frames, method, &[value]).map(|value| value.0),

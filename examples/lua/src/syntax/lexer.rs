@@ -118,9 +118,9 @@ fn is_in_name(byte: u8) -> bool {
     TABLE[byte as usize]
 }
 
-/// Names that were read lately, and words of the language. Sources have few names that they repeat often: most do not take memory once more.
+/// Names and short strings that were read lately. Sources have few that they repeat often: most do not take memory once more.
 #[derive(Debug)]
-struct Recent([Option<Token>; Recent::COUNT]);
+struct Recent([Option<Name>; Recent::COUNT]);
 
 impl Default for Recent {
     fn default() -> Recent {
@@ -130,47 +130,19 @@ impl Default for Recent {
 
 impl Recent {
     const COUNT: usize = 128;
-    /// Longer strings are not looked for.
+    /// Longer ones are not looked for.
     const LONGEST: usize = 40;
 
-    /// Where a text is, if it is there.
-    fn place(&mut self, text: &[u8]) -> &mut Option<Token> {
-        let mix = |hash: u32, byte: &u8| hash.wrapping_mul(31).wrapping_add(u32::from(*byte));
-        let hash = text.iter().fold(text.len() as u32, mix).wrapping_mul(0x9e37_79b1);
-        &mut self.0[hash as usize >> (u32::BITS - Self::COUNT.ilog2())]
-    }
-
-    /// A name, or a word of the language, that is written so.
-    fn name_or_word(&mut self, text: &[u8]) -> Token {
-        let place = self.place(text);
-        let is_it = place.as_ref().is_some_and(|token| match token {
-            Token::Name(name) => **name == *text,
-            Token::Sign(sign) => sign.text().as_bytes() == text,
-            _ => false,
-        });
-        if !is_it {
-            *place = Some(Sign::word(text).map_or_else(|| Token::Name(text.into()), Token::Sign));
-        }
-        place.clone().expect("it was put there")
-    }
-
-    /// A string with these bytes.
-    fn string(&mut self, text: &[u8]) -> Name {
+    /// A name or a string with these bytes.
+    fn name(&mut self, text: &[u8]) -> Name {
         if text.len() > Self::LONGEST {
             return text.into();
         }
-        let place = self.place(text);
-        if let Some(Token::Name(name)) = place
-            && **name == *text
-        {
-            return name.clone();
-        }
-        let name = Name::from(text);
-        // As a name it would be a word.
-        if Sign::word(text).is_none() {
-            *place = Some(Token::Name(name.clone()));
-        }
-        name
+        let mix = |hash: u32, byte: &u8| hash.wrapping_mul(31).wrapping_add(u32::from(*byte));
+        let hash = text.iter().fold(text.len() as u32, mix).wrapping_mul(0x9e37_79b1);
+        let place = &mut self.0[hash as usize >> (u32::BITS - Self::COUNT.ilog2())];
+        place.take_if(|name| **name != *text);
+        place.get_or_insert_with(|| text.into()).clone()
     }
 }
 
@@ -350,7 +322,8 @@ impl<'a> Lexer<'a> {
 
     fn name(&mut self) -> Token {
         self.skip_while(is_in_name);
-        self.recent.name_or_word(&self.source.bytes()[self.start..self.at])
+        let text = &self.source.bytes()[self.start..self.at];
+        Sign::word(text).map_or_else(|| Token::Name(self.recent.name(text)), Token::Sign)
     }
 
     fn number(&mut self) -> Result<Token, SyntaxError> {
@@ -436,7 +409,7 @@ impl<'a> Lexer<'a> {
             let Some(byte) = self.peek() else { return self.wrong_at_end("unfinished string") };
             if byte == quote && text.is_empty() {
                 self.at += 1;
-                return Ok(Token::String(self.recent.string(&self.source.bytes()[plain])));
+                return Ok(Token::String(self.recent.name(&self.source.bytes()[plain])));
             }
             text.extend_from_slice(&self.source.bytes()[plain]);
             match byte {

@@ -4,6 +4,7 @@
 //! none: a string, a comment, a method that is called, a field or a variable that gets a value.
 
 use super::ast::{Block, ConstructorItem, Expr, Function, Statement, StatementKind, Suffix, SuffixKind};
+use crate::depth::StackEnd;
 
 /// How a name is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,18 +30,22 @@ pub enum Read {
 /// # Ok::<(), azulejo_lua::syntax::SyntaxError>(())
 /// ```
 pub fn each_read(function: &Function, look: &mut dyn FnMut(&[u8], Read)) {
-    Walk { function, look }.block(&function.body);
+    Walk { function, look, stack: StackEnd::find() }.block(&function.body);
 }
 
 /// The walk through one function.
 struct Walk<'a> {
     function: &'a Function,
     look: &'a mut dyn FnMut(&[u8], Read),
+    /// Where the walk goes no deeper. Whoever compiles the function needs more of the stack, and refuses it.
+    stack: StackEnd,
 }
 
 impl Walk<'_> {
     fn block(&mut self, block: &Block) {
-        block.statements.iter().for_each(|statement| self.statement(statement));
+        if !self.stack.is_near() {
+            block.statements.iter().for_each(|statement| self.statement(statement));
+        }
     }
 
     fn statement(&mut self, statement: &Statement) {
@@ -80,7 +85,7 @@ impl Walk<'_> {
     }
 
     fn inner(&mut self, function: &Function) {
-        each_read(function, self.look);
+        Walk { function, look: self.look, stack: self.stack }.block(&function.body);
     }
 
     fn all(&mut self, values: &[Expr]) {
@@ -101,6 +106,7 @@ impl Walk<'_> {
 
     fn value(&mut self, value: &Expr) {
         match value {
+            _ if self.stack.is_near() => {}
             Expr::Nil | Expr::Bool(_) | Expr::Number(_) | Expr::String(_) | Expr::Vararg => {}
             Expr::Function(function) => self.inner(function),
             Expr::Local(_) | Expr::Upvalue(_) | Expr::Global(..) => self.variable(value, Read::Variable),
