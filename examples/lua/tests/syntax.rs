@@ -2,7 +2,7 @@
 //!
 //! In: programs, whole and changed at random. Where `lua5.1` is not installed, only the list of known messages is tried.
 
-use azulejo_lua::syntax::parse;
+use azulejo_lua::syntax::{Arena, parse};
 use std::fmt::Write;
 use std::process::Command;
 
@@ -54,7 +54,7 @@ const WRONG: [(&str, &str); 42] = [
 
 /// What is wrong with a chunk; empty if nothing is.
 fn message(source: &[u8]) -> Vec<u8> {
-    parse(source).err().map(|wrong| wrong.text(b"=c")).unwrap_or_default()
+    parse(&Arena::default(), source).err().map(|wrong| wrong.text(b"=c")).unwrap_or_default()
 }
 
 #[test]

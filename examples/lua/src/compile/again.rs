@@ -9,8 +9,8 @@ use crate::object::function::Definition;
 use crate::object::heap::Gc;
 use crate::run::draft::{Draft, Recipe};
 use crate::run::vm::{Prototype, Vm};
-use crate::syntax;
 use crate::syntax::ast::Name;
+use crate::syntax::{self, Arena};
 
 /// How a function was compiled.
 struct Again {
@@ -35,11 +35,12 @@ impl Again {
         change: impl FnOnce(&mut Builder<'_>),
     ) -> Option<Gc<Definition>> {
         let (source, text) = prototype.text.as_ref()?;
+        let arena = Arena::default();
         let function = match prototype.span.0 {
-            0 => syntax::parse(source).ok()?,
+            0 => syntax::parse(&arena, source).ok()?,
             line => {
                 let names: Vec<Name> = prototype.upvalues.iter().map(|(name, _)| name.clone()).collect();
-                syntax::parse_function(source, text, &names, line).ok()??.0
+                syntax::parse_function(&arena, source, text, &names, line).ok()??.0
             }
         };
         let is_shared = prototype.upvalues.iter().map(|(_, is_shared)| *is_shared);

@@ -147,13 +147,13 @@ impl Builder<'_> {
                 Place::Nowhere => unreachable!("a variable is used in its scope"),
             },
             Expr::Upvalue(at) => Target::Upvalue(*at),
-            Expr::Global(name, _) => Target::Global(name.clone()),
+            Expr::Global(name, _) => Target::Global((*name).clone()),
             Expr::Suffixed(first, suffixes) => {
                 let (last, before) = suffixes.split_last().expect("there is one");
                 let object = self.before(first, before);
                 match &last.kind {
                     SuffixKind::Field(key) | SuffixKind::Index(Expr::String(key)) => {
-                        Target::Field { object, key: key.clone() }
+                        Target::Field { object, key: (*key).clone() }
                     }
                     SuffixKind::Index(key) => Target::Element { object, key: self.operand(key) },
                     _ => unreachable!("nobody assigns to a call"),

@@ -186,14 +186,14 @@ impl Builder<'_> {
                 SuffixKind::Call(arguments) => (object, object_name, None, arguments),
                 SuffixKind::Method(name, arguments) => {
                     let callee = builder.take(1);
-                    builder.get_method(last.line, callee, object, name);
+                    builder.get_method(last.line.get(), callee, object, name);
                     builder.name(0, object_name);
-                    (callee, Some((NameKind::Method, name.clone())), Some(object), arguments)
+                    (callee, Some((NameKind::Method, (*name).clone())), Some(object), arguments)
                 }
                 _ => unreachable!("it is a call"),
             };
             let given = builder.put_arguments(callee, object, arguments);
-            builder.line = last.line;
+            builder.line = last.line.get();
             if let Given::Many { call, more: More::Results } = given {
                 let otherwise = builder.emit(Op::IfOneResult { otherwise: LATER });
                 builder.end_with(&(callee, name.clone()), &as_they_are(call));

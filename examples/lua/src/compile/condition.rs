@@ -19,7 +19,7 @@ pub(super) const LATER: Label = Label(u32::MAX);
 pub(super) struct Comparison<'e> {
     op: BinaryOp,
     line: Line,
-    right: &'e Expr,
+    right: &'e Expr<'e>,
 }
 
 impl<'e> Comparison<'e> {

@@ -21,7 +21,7 @@ const ELEMENTS_AT_ONCE: u32 = 50;
 const LOOKED_AT: usize = 32;
 
 /// The constructor of a table that is the value of an expression: by itself, or as the argument of `setmetatable` or another function.
-fn constructor_of(value: &Expr) -> Option<&Constructor> {
+fn constructor_of<'a>(value: &Expr<'a>) -> Option<&'a Constructor<'a>> {
     match value {
         Expr::Table(table) => Some(table),
         Expr::Suffixed(callee, suffixes)
@@ -47,12 +47,12 @@ pub(super) fn fields_to_come(statement: &Statement, behind: &[Statement]) -> u32
     let Some(table) = constructor_of(value) else { return 0 };
     let mut names: Vec<&Name> = Vec::new();
     let has = |name: &Name| {
-        let is_name = |key: &Expr| matches!(key, Expr::String(text) if text == name);
+        let is_name = |key: &Expr| matches!(key, Expr::String(text) if *text == name);
         table.items.iter().any(|item| matches!(item, ConstructorItem::Keyed(key, _) if is_name(key)))
     };
     for statement in behind.iter().take(LOOKED_AT) {
         let StatementKind::Assign(targets, _, _) = &statement.kind else { continue };
-        for target in targets {
+        for target in *targets {
             if let Some(name) = field_of(target, *local)
                 && names.len() < Layout::MAX_VALUES
                 && !names.contains(&name)
@@ -66,7 +66,7 @@ pub(super) fn fields_to_come(statement: &Statement, behind: &[Statement]) -> u32
 }
 
 /// The name of the field of a variable's table that is assigned to.
-fn field_of(target: &Expr, local: LocalId) -> Option<&Name> {
+fn field_of<'a>(target: &Expr<'a>, local: LocalId) -> Option<&'a Name> {
     let Expr::Suffixed(object, suffixes) = target else { return None };
     match (&**object, &suffixes[..]) {
         (Expr::Local(of), [Suffix { kind: SuffixKind::Field(name), .. }]) if *of == local => Some(name),
@@ -94,7 +94,7 @@ impl Builder<'_> {
             return None;
         }
         let mut keys: Vec<&Name> = Vec::new();
-        for item in &table.items {
+        for item in table.items {
             if let ConstructorItem::Keyed(key, _) = item {
                 // What metamethods are called is for the heap to see.
                 let Expr::String(name) = key else { return None };

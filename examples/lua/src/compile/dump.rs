@@ -13,7 +13,7 @@ use crate::object::heap::Gc;
 use crate::object::value::{THREAD, Value};
 use crate::run::vm::{Vm, prototype};
 use crate::syntax::ast::{FunctionText, Name};
-use crate::syntax::{self, SyntaxError};
+use crate::syntax::{self, Arena, SyntaxError};
 use std::rc::Rc;
 
 /// How dumps begin: C's signature, the version of the language, and the number of this format, where C's Lua has a zero.
@@ -101,7 +101,8 @@ impl Vm {
             return self.load_text(source, chunk);
         }
         let text = FunctionText { bytes: 0..source.len(), line: first_line, is_method: is_method != 0 };
-        let parsed = syntax::parse_function(source, &text, &names, line)?;
+        let arena = Arena::default();
+        let parsed = syntax::parse_function(&arena, source, &text, &names, line)?;
         let (function, is_assigned) = parsed.ok_or_else(|| wrong("bad code"))?;
         let form = self.form_of(&function);
         let upvalues = is_assigned.iter().map(|is_assigned| (*is_assigned || form.shares_all, None));

@@ -299,11 +299,11 @@ impl Builder<'_> {
         match &suffix.kind {
             SuffixKind::Call(arguments) => {
                 let callee = (self.read(object), name);
-                self.call(dst, callee, arguments, suffix.line);
+                self.call(dst, callee, arguments, suffix.line.get());
             }
             SuffixKind::Method(method, arguments) => {
                 let object = (self.read(object), name);
-                self.method(dst, object, (method, arguments), suffix.line);
+                self.method(dst, object, (method, arguments), suffix.line.get());
             }
             _ => self.get(dst, (object, name), suffix),
         }
@@ -327,7 +327,7 @@ impl Builder<'_> {
             SuffixKind::Field(key) | SuffixKind::Index(Expr::String(key)) => {
                 let (from, key) = (self.read(object).into(), self.key(key));
                 self.emit_at(
-                    suffix.line,
+                    suffix.line.get(),
                     Op::GetField { dst: to, object: from, key, cache: Site::new(), seen: Site::new() },
                 );
             }
@@ -335,7 +335,7 @@ impl Builder<'_> {
                 let key = builder.operand(key);
                 let (from, key) = (builder.read(object).into(), builder.read(key).into());
                 builder.emit_at(
-                    suffix.line,
+                    suffix.line.get(),
                     Op::GetIndex { dst: to, object: from, key, seen: Site::new(), by: Site::new() },
                 );
             }),
@@ -361,12 +361,12 @@ pub(super) type NamedOperand = (Operand, Option<(NameKind, Name)>);
 #[derive(Clone, Copy)]
 enum Left<'e> {
     /// It is not in a register yet; a number need not be.
-    Expr(&'e Expr),
+    Expr(&'e Expr<'e>),
     In(u32),
 }
 
 impl<'e> Left<'e> {
-    fn expr(self) -> Option<&'e Expr> {
+    fn expr(self) -> Option<&'e Expr<'e>> {
         match self {
             Left::Expr(expr) => Some(expr),
             Left::In(_) => None,

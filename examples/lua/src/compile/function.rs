@@ -201,7 +201,7 @@ impl<'a> Builder<'a> {
                 self.functions[self.places.iter().rposition(|other| *other == place)?]
             }
             NameKind::Upvalue => {
-                let at = self.function.upvalues.iter().position(|upvalue| upvalue.name == *name)?;
+                let at = self.function.upvalues.iter().position(|upvalue| upvalue.name == name)?;
                 self.captured_functions[at]
             }
             _ => None,

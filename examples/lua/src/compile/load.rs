@@ -6,7 +6,7 @@ use crate::object::function::Closure;
 use crate::object::heap::Gc;
 use crate::run::vm::Vm;
 use crate::syntax::ast::Function;
-use crate::syntax::{self, SyntaxError};
+use crate::syntax::{self, Arena, SyntaxError};
 use std::rc::Rc;
 
 impl Vm {
@@ -30,14 +30,16 @@ impl Vm {
             while more(self, &mut source) {}
             return self.undump(&source);
         }
-        let (tree, source) = syntax::parse_pieces(&source, &mut |text| more(self, text))?;
+        let arena = Arena::default();
+        let (tree, source) = syntax::parse_pieces(&arena, &source, &mut |text| more(self, text))?;
         self.load_tree(&tree, &source, chunk)
     }
 
     /// Compiles source text.
     pub(super) fn load_text(&mut self, source: &[u8], chunk: &[u8]) -> Result<Gc<Closure>, SyntaxError> {
         let start = self.clocks.begin();
-        let tree = syntax::parse(source)?;
+        let arena = Arena::default();
+        let tree = syntax::parse(&arena, source)?;
         self.clocks.read(start);
         self.load_tree(&tree, source, chunk)
     }

@@ -79,7 +79,7 @@ impl CapturedVariable {
 /// The state of compiling one function.
 pub(crate) struct Builder<'a> {
     heap: &'a mut Heap,
-    function: &'a Function,
+    function: &'a Function<'a>,
     /// Whether each upvalue is in a cell.
     shared: Vec<bool>,
     /// Where the text of the function starts that each local variable, or upvalue, always is.

@@ -20,7 +20,7 @@ pub(super) fn name_of(builder: &Builder<'_>, expr: &Expr) -> Option<(NameKind, N
     match expr {
         Expr::Local(local) => Some((NameKind::Local, builder.function.local(*local).name.clone())),
         Expr::Upvalue(at) => Some((NameKind::Upvalue, builder.function.upvalues[*at as usize].name.clone())),
-        Expr::Global(name, _) => Some((NameKind::Global, name.clone())),
+        Expr::Global(name, _) => Some((NameKind::Global, (*name).clone())),
         Expr::Suffixed(_, suffixes) => suffix_name(suffixes.last()?),
         Expr::Paren(inner) => name_of(builder, inner),
         Expr::Binary(first, rest) => exit_of_operations(builder, first, rest, None).name,
@@ -32,7 +32,7 @@ pub(super) fn name_of(builder: &Builder<'_>, expr: &Expr) -> Option<(NameKind, N
 pub(super) fn suffix_name(suffix: &Suffix) -> Option<(NameKind, Name)> {
     match &suffix.kind {
         SuffixKind::Field(name) | SuffixKind::Index(Expr::String(name)) => {
-            Some((NameKind::Field, name.clone()))
+            Some((NameKind::Field, (*name).clone()))
         }
         SuffixKind::Index(_) => Some((NameKind::Field, Name::from(&b"?"[..]))),
         _ => None,

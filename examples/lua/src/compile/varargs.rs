@@ -43,9 +43,9 @@ impl Builder<'_> {
         };
         self.scratch(|builder| {
             let callee = (builder.any(callee), Some(name));
-            let is_count = matches!(which, Expr::String(text) if **text == *b"#");
+            let is_count = matches!(which, Expr::String(text) if ***text == *b"#");
             let (call, _) = builder.lay_out(callee.0, None, arguments);
-            builder.line = *line;
+            builder.line = line.get();
             let (dst, function, cache) = (dst.into(), callee.0.into(), Site::new());
             let op = match is_count {
                 true => Op::CountValues { dst, function, call, cache },

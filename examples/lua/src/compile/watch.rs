@@ -179,10 +179,10 @@ impl Builder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syntax::parse;
+    use crate::syntax::{Arena, parse};
 
     fn wishes_of(source: &str) -> Wishes {
-        Wishes::of(&parse(source.as_bytes()).expect("it is right"))
+        Wishes::of(&parse(&Arena::default(), source.as_bytes()).expect("it is right"))
     }
 
     #[test]

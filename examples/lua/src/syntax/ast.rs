@@ -2,9 +2,12 @@
 //!
 //! In: nothing. Out: the types that the parser makes and the compiler to bytecode reads.
 //!
+//! A tree is in an [`Arena`](super::Arena), and refers to what is in that: nodes, lists, and names.
+//!
 //! What C's Lua parses in a loop is a list here and not a deeper tree: operators of one level (`a + b - c`), and what stands behind a
 //! primary expression (`a.b(c).d`). So the depth of a tree is at most what the parser allows, however long a program is.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -19,10 +22,10 @@ pub type Line = u32;
 pub struct LocalId(pub u32);
 
 /// A function: the whole chunk, or one that is defined in it.
-#[derive(Debug)]
-pub struct Function {
+#[derive(Clone, Debug)]
+pub struct Function<'a> {
     /// All local variables, in the order of their declarations; the parameters are the first.
-    pub locals: Vec<Local>,
+    pub locals: &'a [Local<'a>],
     /// How many parameters there are, with `self`, and without `...`.
     pub parameters: u32,
     /// Whether it takes more arguments than its parameters.
@@ -32,9 +35,9 @@ pub struct Function {
     /// Whether it uses `...`.
     pub uses_dots: bool,
     /// The variables of functions around it that it uses.
-    pub upvalues: Vec<Upvalue>,
+    pub upvalues: &'a [Upvalue<'a>],
     /// What it does.
-    pub body: Block,
+    pub body: Block<'a>,
     /// The line of the word `function`; zero for the whole chunk.
     pub line: Line,
     /// The line of the `end`.
@@ -55,10 +58,10 @@ pub struct FunctionText {
 }
 
 /// A local variable.
-#[derive(Clone, Debug)]
-pub struct Local {
+#[derive(Clone, Copy, Debug)]
+pub struct Local<'a> {
     /// Its name; those that are not the program's have one in parentheses.
-    pub name: Name,
+    pub name: &'a Name,
     /// Whether something uses it.
     pub is_used: bool,
     /// Whether a function in this one uses it.
@@ -68,10 +71,10 @@ pub struct Local {
 }
 
 /// A variable of a function around this one.
-#[derive(Clone, Debug)]
-pub struct Upvalue {
+#[derive(Clone, Copy, Debug)]
+pub struct Upvalue<'a> {
     /// Its name.
-    pub name: Name,
+    pub name: &'a Name,
     /// Where the function around this one has it.
     pub source: UpvalueSource,
     /// Whether this function, or one in it, assigns to it.
@@ -88,83 +91,83 @@ pub enum UpvalueSource {
 }
 
 /// Statements, one after the other.
-#[derive(Debug, Default)]
-pub struct Block {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Block<'a> {
     /// The statements.
-    pub statements: Vec<Statement>,
+    pub statements: &'a [Statement<'a>],
 }
 
 /// A statement with the line of its first token.
-#[derive(Debug)]
-pub struct Statement {
+#[derive(Clone, Debug)]
+pub struct Statement<'a> {
     /// Where it starts.
     pub line: Line,
     /// What it is.
-    pub kind: StatementKind,
+    pub kind: StatementKind<'a>,
 }
 
 /// What a statement is.
-#[derive(Debug)]
-pub enum StatementKind {
+#[derive(Clone, Debug)]
+pub enum StatementKind<'a> {
     /// `local a, b = 1, 2`
-    Local(Vec<LocalId>, Vec<Expr>),
+    Local(&'a [LocalId], &'a [Expr<'a>]),
     /// `local function f() … end`, whose body may name the variable.
-    LocalFunction(LocalId, Box<Function>),
+    LocalFunction(LocalId, &'a Function<'a>),
     /// `a, b.c = 1, 2`
-    Assign(Vec<Expr>, Vec<Expr>, Line),
+    Assign(&'a [Expr<'a>], &'a [Expr<'a>], Line),
     /// A call whose results nobody wants.
-    Call(Expr),
+    Call(Expr<'a>),
     /// `do … end`
-    Do(Block),
+    Do(Block<'a>),
     /// `while condition do … end`
-    While(Expr, Block),
+    While(Expr<'a>, Block<'a>),
     /// `repeat … until condition`; the condition sees the local variables of the block.
-    Repeat(Block, Expr),
+    Repeat(Block<'a>, Expr<'a>),
     /// `if … then … elseif … else … end`
-    If(Vec<(Expr, Block)>, Option<Block>),
+    If(&'a [(Expr<'a>, Block<'a>)], Option<Block<'a>>),
     /// `for v = start, limit, step do … end`
-    NumericFor(Box<NumericFor>),
+    NumericFor(&'a NumericFor<'a>),
     /// `for a, b in … do … end`
-    GenericFor(Box<GenericFor>),
+    GenericFor(&'a GenericFor<'a>),
     /// `return …`
-    Return(Vec<Expr>),
+    Return(&'a [Expr<'a>]),
     /// `break`
     Break,
 }
 
 /// The parts of `for v = start, limit, step do … end`.
 #[derive(Debug)]
-pub struct NumericFor {
+pub struct NumericFor<'a> {
     /// The variable, which is a new one in each iteration.
     pub variable: LocalId,
     /// Its first value.
-    pub start: Expr,
+    pub start: Expr<'a>,
     /// Its last value at most.
-    pub limit: Expr,
+    pub limit: Expr<'a>,
     /// What is added each time; one if it is missing.
-    pub step: Option<Expr>,
+    pub step: Option<Expr<'a>>,
     /// The line of `do`, where the loop begins.
     pub begin: Line,
     /// What is repeated.
-    pub body: Block,
+    pub body: Block<'a>,
 }
 
 /// The parts of `for a, b in values do … end`.
 #[derive(Debug)]
-pub struct GenericFor {
+pub struct GenericFor<'a> {
     /// The variables, which are new ones in each iteration.
-    pub variables: Vec<LocalId>,
+    pub variables: &'a [LocalId],
     /// The iterator, its state, and the first value of what controls the loop.
-    pub values: Vec<Expr>,
+    pub values: &'a [Expr<'a>],
     /// The line of what follows `in`, where the iterator is called.
     pub line: Line,
     /// What is repeated.
-    pub body: Block,
+    pub body: Block<'a>,
 }
 
 /// An expression.
-#[derive(Debug)]
-pub enum Expr {
+#[derive(Clone, Copy, Debug)]
+pub enum Expr<'a> {
     /// `nil`
     Nil,
     /// `true` or `false`
@@ -172,83 +175,83 @@ pub enum Expr {
     /// A number.
     Number(f64),
     /// A string.
-    String(Name),
+    String(&'a Name),
     /// `...`
     Vararg,
     /// `function () … end`
-    Function(Box<Function>),
+    Function(&'a Function<'a>),
     /// A local variable.
     Local(LocalId),
     /// A variable of a function around this one, by its index.
     Upvalue(u32),
     /// A global variable, and the line of its name.
-    Global(Name, Line),
+    Global(&'a Name, Line),
     /// A constructor of a table.
-    Table(Box<Constructor>),
+    Table(&'a Constructor<'a>),
     /// An expression and what stands behind it: at least one suffix.
-    Suffixed(Box<Expr>, Vec<Suffix>),
+    Suffixed(&'a Expr<'a>, &'a [Suffix<'a>]),
     /// `not a`, `-a`, `#a`; the line is that of the operator.
-    Unary(UnaryOp, Box<Expr>, Line),
+    Unary(UnaryOp, &'a Expr<'a>, Line),
     /// An expression and operators that take, one after the other, what is there so far as their left operand: at least one.
-    Binary(Box<Expr>, Vec<Operation>),
+    Binary(&'a Expr<'a>, &'a [Operation<'a>]),
     /// An expression in parentheses, which has one value, whatever is in them.
-    Paren(Box<Expr>),
+    Paren(&'a Expr<'a>),
 }
 
 /// What stands behind an expression.
 #[derive(Debug)]
-pub struct Suffix {
-    /// The line of its first token.
-    pub line: Line,
+pub struct Suffix<'a> {
+    /// The line of its first token; or of the last one in front of what is behind it, which is known later.
+    pub line: Cell<Line>,
     /// What it is.
-    pub kind: SuffixKind,
+    pub kind: SuffixKind<'a>,
 }
 
 /// What stands behind an expression.
 #[derive(Debug)]
-pub enum SuffixKind {
+pub enum SuffixKind<'a> {
     /// `.name`
-    Field(Name),
+    Field(&'a Name),
     /// `[key]`
-    Index(Expr),
+    Index(Expr<'a>),
     /// `(arguments)`
-    Call(Vec<Expr>),
+    Call(&'a [Expr<'a>]),
     /// `:name(arguments)`
-    Method(Name, Vec<Expr>),
+    Method(&'a Name, &'a [Expr<'a>]),
 }
 
 /// An operator and its right operand.
 #[derive(Debug)]
-pub struct Operation {
+pub struct Operation<'a> {
     /// The operator.
     pub op: BinaryOp,
     /// Where the operator stands.
     pub line: Line,
     /// The right operand.
-    pub right: Expr,
+    pub right: Expr<'a>,
 }
 
 /// A constructor of a table.
 #[derive(Debug, Default)]
-pub struct Constructor {
+pub struct Constructor<'a> {
     /// Where it starts.
     pub line: Line,
     /// What is put in, in order.
-    pub items: Vec<ConstructorItem>,
+    pub items: &'a [ConstructorItem<'a>],
 }
 
 /// A part of a table's constructor.
 #[derive(Debug)]
-pub enum ConstructorItem {
+pub enum ConstructorItem<'a> {
     /// The next value of the list.
-    Positional(Expr),
+    Positional(Expr<'a>),
     /// `[key] = value`, or `name = value`.
-    Keyed(Expr, Expr),
+    Keyed(Expr<'a>, Expr<'a>),
 }
 
-impl ConstructorItem {
+impl<'a> ConstructorItem<'a> {
     /// What is put in.
-    pub fn value(&self) -> &Expr {
+    pub fn value(&self) -> &Expr<'a> {
         match self {
             ConstructorItem::Positional(value) | ConstructorItem::Keyed(_, value) => value,
         }
@@ -301,7 +304,7 @@ pub enum BinaryOp {
     Or,
 }
 
-impl Expr {
+impl Expr<'_> {
     /// Whether it may have any number of values where a list of expressions ends with it.
     pub fn is_multiple(&self) -> bool {
         match self {

@@ -12,32 +12,32 @@ use super::parser::{Parsed, Parser};
 /// How strongly a unary operator binds its operand.
 const UNARY: u8 = 8;
 
-impl Parser<'_> {
-    pub(super) fn expressions(&mut self) -> Parsed<Vec<Expr>> {
-        let mut all = vec![self.expression()?];
+impl<'a> Parser<'_, 'a> {
+    pub(super) fn expressions(&mut self) -> Parsed<&'a [Expr<'a>]> {
+        let mut all = self.arena.list();
+        all.push(self.expression()?);
         while self.takes(Sign::Comma)? {
-            self.get_here(all.last_mut());
+            self.get_here(all.last());
             all.push(self.expression()?);
         }
-        Ok(all)
+        Ok(all.into_bump_slice())
     }
 
     /// The field or the element that an expression ends with is got only now: at the line of the token that was taken last.
-    fn get_here(&self, expr: Option<&mut Expr>) {
+    fn get_here(&self, expr: Option<&Expr<'_>>) {
         if let Some(Expr::Suffixed(_, suffixes)) = expr
-            && let Some(Suffix { kind: SuffixKind::Field(_) | SuffixKind::Index(_), line }) =
-                suffixes.last_mut()
+            && let Some(Suffix { kind: SuffixKind::Field(_) | SuffixKind::Index(_), line }) = suffixes.last()
         {
-            *line = self.last_line;
+            line.set(self.last_line);
         }
     }
 
-    pub(super) fn expression(&mut self) -> Parsed<Expr> {
+    pub(super) fn expression(&mut self) -> Parsed<Expr<'a>> {
         self.operations(0)
     }
 
     /// Parses an expression whose operators bind more strongly than a limit.
-    fn operations(&mut self, limit: u8) -> Parsed<Expr> {
+    fn operations(&mut self, limit: u8) -> Parsed<Expr<'a>> {
         self.deeper(|parser| {
             let unary = match parser.token {
                 Token::Sign(Sign::Minus) => Some(UnaryOp::Negate),
@@ -49,18 +49,21 @@ impl Parser<'_> {
                 Some(op) => {
                     parser.next()?;
                     let operand = parser.operations(UNARY)?;
-                    Expr::Unary(op, Box::new(operand), parser.last_line)
+                    Expr::Unary(op, parser.arena.node(operand), parser.last_line)
                 }
                 None => parser.simple()?,
             };
-            let mut rest = Vec::new();
+            let mut rest = parser.arena.list();
             while let Some((op, (left, right))) = parser.operator().filter(|(_, (left, _))| *left > limit) {
                 debug_assert!(left > 0);
                 parser.next()?;
                 let right = parser.operations(right)?;
                 rest.push(Operation { op, line: parser.last_line, right });
             }
-            Ok(if rest.is_empty() { first } else { Expr::Binary(Box::new(first), rest) })
+            Ok(match rest.is_empty() {
+                true => first,
+                false => Expr::Binary(parser.arena.node(first), rest.into_bump_slice()),
+            })
         })
     }
 
@@ -87,10 +90,10 @@ impl Parser<'_> {
         })
     }
 
-    fn simple(&mut self) -> Parsed<Expr> {
-        let value = match &self.token {
-            Token::Number(value) => Expr::Number(*value),
-            Token::String(text) => Expr::String(text.clone()),
+    fn simple(&mut self) -> Parsed<Expr<'a>> {
+        let value = match self.token {
+            Token::Number(value) => Expr::Number(value),
+            Token::String(text) => Expr::String(text),
             Token::Sign(Sign::Nil) => Expr::Nil,
             Token::Sign(Sign::True) => Expr::Bool(true),
             Token::Sign(Sign::False) => Expr::Bool(false),
@@ -102,7 +105,8 @@ impl Parser<'_> {
             Token::Sign(Sign::Function) => {
                 let line = self.line;
                 self.next()?;
-                return Ok(Expr::Function(Box::new(self.function(false, line)?)));
+                let function = self.function(false, line)?;
+                return Ok(Expr::Function(self.arena.node(function)));
             }
             _ => return self.suffixed(),
         };
@@ -111,31 +115,33 @@ impl Parser<'_> {
     }
 
     /// A name or an expression in parentheses, and what stands behind it.
-    pub(super) fn suffixed(&mut self) -> Parsed<Expr> {
+    pub(super) fn suffixed(&mut self) -> Parsed<Expr<'a>> {
         let line = self.line;
-        let first = match &self.token {
+        let first = match self.token {
             Token::Name(name) => {
-                let name = name.clone();
                 self.next()?;
-                self.scopes.resolve(&name, line)?
+                self.scopes.resolve(name, line)?
             }
             Token::Sign(Sign::OpenParen) => {
                 self.next()?;
                 let inner = self.expression()?;
                 self.close(Sign::CloseParen, Sign::OpenParen, line)?;
-                Expr::Paren(Box::new(inner))
+                Expr::Paren(self.arena.node(inner))
             }
             _ => return self.wrong("unexpected symbol"),
         };
-        let mut suffixes = Vec::new();
+        let mut suffixes = self.arena.list();
         while let Some(suffix) = self.suffix()? {
             suffixes.push(suffix);
         }
-        Ok(if suffixes.is_empty() { first } else { Expr::Suffixed(Box::new(first), suffixes) })
+        Ok(match suffixes.is_empty() {
+            true => first,
+            false => Expr::Suffixed(self.arena.node(first), suffixes.into_bump_slice()),
+        })
     }
 
-    fn suffix(&mut self) -> Parsed<Option<Suffix>> {
-        let (kind, line) = match &self.token {
+    fn suffix(&mut self) -> Parsed<Option<Suffix<'a>>> {
+        let (kind, line) = match self.token {
             Token::Sign(Sign::Dot) => {
                 self.next()?;
                 (SuffixKind::Field(self.name()?), self.last_line)
@@ -158,39 +164,41 @@ impl Parser<'_> {
             }
             _ => return Ok(None),
         };
-        Ok(Some(Suffix { line, kind }))
+        Ok(Some(Suffix { line: line.into(), kind }))
     }
 
-    fn arguments(&mut self) -> Parsed<Vec<Expr>> {
+    fn arguments(&mut self) -> Parsed<&'a [Expr<'a>]> {
         let line = self.line;
-        match &self.token {
+        match self.token {
             Token::String(text) => {
-                let text = Expr::String(text.clone());
                 self.next()?;
-                Ok(vec![text])
+                Ok(self.arena.node([Expr::String(text)]))
             }
-            Token::Sign(Sign::OpenBrace) => Ok(vec![self.table()?]),
+            Token::Sign(Sign::OpenBrace) => {
+                let table = self.table()?;
+                Ok(self.arena.node([table]))
+            }
             Token::Sign(Sign::OpenParen) => {
                 if line != self.last_line {
                     return self.wrong("ambiguous syntax (function call x new statement)");
                 }
                 self.next()?;
                 if self.takes(Sign::CloseParen)? {
-                    return Ok(Vec::new());
+                    return Ok(&[]);
                 }
-                let mut arguments = self.expressions()?;
+                let arguments = self.expressions()?;
                 self.close(Sign::CloseParen, Sign::OpenParen, line)?;
-                self.get_here(arguments.last_mut());
+                self.get_here(arguments.last());
                 Ok(arguments)
             }
             _ => self.wrong("function arguments expected"),
         }
     }
 
-    fn table(&mut self) -> Parsed<Expr> {
+    fn table(&mut self) -> Parsed<Expr<'a>> {
         let line = self.line;
         self.take(Sign::OpenBrace)?;
-        let mut items = Vec::new();
+        let mut items = self.arena.list();
         while !self.is_at(Sign::CloseBrace) {
             items.push(self.item()?);
             if !self.takes(Sign::Comma)? && !self.takes(Sign::Semicolon)? {
@@ -198,17 +206,16 @@ impl Parser<'_> {
             }
         }
         self.close(Sign::CloseBrace, Sign::OpenBrace, line)?;
-        if let Some(ConstructorItem::Positional(last)) = items.last_mut() {
+        if let Some(ConstructorItem::Positional(last)) = items.last() {
             self.get_here(Some(last));
         }
-        Ok(Expr::Table(Box::new(Constructor { line, items })))
+        Ok(Expr::Table(self.arena.node(Constructor { line, items: items.into_bump_slice() })))
     }
 
-    fn item(&mut self) -> Parsed<ConstructorItem> {
-        let key = match &self.token {
+    fn item(&mut self) -> Parsed<ConstructorItem<'a>> {
+        let key = match self.token {
             Token::Name(name) => {
-                let name = name.clone();
-                if *self.ahead()? != Token::Sign(Sign::Assign) {
+                if self.ahead()? != Token::Sign(Sign::Assign) {
                     return Ok(ConstructorItem::Positional(self.expression()?));
                 }
                 self.next()?;
@@ -227,20 +234,19 @@ impl Parser<'_> {
     }
 
     /// Parses a function from its parameters on.
-    pub(super) fn function(&mut self, is_method: bool, line: Line) -> Parsed<Function> {
+    pub(super) fn function(&mut self, is_method: bool, line: Line) -> Parsed<Function<'a>> {
         self.scopes.open_function(line);
-        let mut parameters = Vec::new();
+        let mut parameters = self.arena.list();
         if is_method {
-            parameters.push(self.scopes.make_local(Name::from(*b"self")));
+            parameters.push(self.scopes.make_local(self.arena.name(Name::from(*b"self"))));
         }
         let (start, first_line) = (self.span().0, self.line);
         self.take(Sign::OpenParen)?;
         let mut arg = None;
         if !self.is_at(Sign::CloseParen) {
             loop {
-                match &self.token {
+                match self.token {
                     Token::Name(name) => {
-                        let name = name.clone();
                         self.next()?;
                         parameters.push(self.scopes.make_local(name));
                         self.scopes.check_room(parameters.len(), self.line)?;
@@ -248,7 +254,7 @@ impl Parser<'_> {
                     Token::Sign(Sign::Dots) => {
                         self.next()?;
                         self.scopes.set_vararg();
-                        arg = Some(self.scopes.make_local(Name::from(*b"arg")));
+                        arg = Some(self.scopes.make_local(self.arena.name(Name::from(*b"arg"))));
                         break;
                     }
                     _ => return self.wrong("<name> or '...' expected"),
@@ -264,7 +270,7 @@ impl Parser<'_> {
         let body = self.block()?;
         let (end, last_line) = (self.span().1, self.line);
         self.close(Sign::End, Sign::Function, line)?;
-        let finished = self.scopes.close_function();
+        let finished = self.scopes.close_function(self.arena);
         Ok(Function {
             locals: finished.locals,
             parameters: parameters.len() as u32,

@@ -3,10 +3,12 @@
 //! In: a chunk's bytes. Out: one token after the other, with its line and its text for error messages; or a [`SyntaxError`]. The
 //! rules and the messages are those of C's Lua 5.1.
 
+use super::arena::Arena;
 use super::ast::{Line, Name};
 use super::error::SyntaxError;
 use super::text::Text;
 use crate::number;
+use std::ops::Range;
 
 macro_rules! tokens {
     ($($variant:ident $text:literal,)*) => {
@@ -27,15 +29,33 @@ macro_rules! tokens {
             /// The word of the language that is written like this.
             fn word(text: &[u8]) -> Option<Sign> {
                 const ALL: &[(Sign, &str)] = &[$((Sign::$variant, $text)),*];
-                let is_it = |(_, written): &&(Sign, &str)| written.as_bytes() == text;
-                ALL.iter().take(WORDS).find(is_it).map(|(sign, _)| *sign)
+                const BY_FIRST: [Range<usize>; LETTERS] = words_by_first(ALL);
+                let first = text.first()?.wrapping_sub(b'a') as usize;
+                let words = &ALL[BY_FIRST.get(first)?.clone()];
+                words.iter().find(|(_, written)| written.as_bytes() == text).map(|(sign, _)| *sign)
             }
         }
     };
 }
 
-/// How many signs are words; these are the first.
-const WORDS: usize = 21;
+/// How many letters words may start with.
+const LETTERS: usize = 26;
+
+/// Where the words are that start with each letter. Words are in front of other signs, and in the order of the alphabet.
+const fn words_by_first(all: &[(Sign, &str)]) -> [Range<usize>; LETTERS] {
+    let mut ranges = [const { 0..0 }; LETTERS];
+    let (mut letter, mut at) = (0, 0);
+    while letter < LETTERS {
+        let start = at;
+        while all[at].1.as_bytes()[0] == b'a' + letter as u8 {
+            at += 1;
+        }
+        ranges[letter] = start..at;
+        letter += 1;
+    }
+    assert!(!all[at].1.as_bytes()[0].is_ascii_lowercase(), "all words are in this order");
+    ranges
+}
 
 tokens! {
     And "and",
@@ -88,14 +108,14 @@ tokens! {
 }
 
 /// A token.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) enum Token {
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Token<'a> {
     /// A word of the language, or a sign.
     Sign(Sign),
     /// Any other name.
-    Name(Name),
+    Name(&'a Name),
     /// A string's bytes.
-    String(Name),
+    String(&'a Name),
     /// A number.
     Number(f64),
     /// A byte that starts no token.
@@ -120,48 +140,45 @@ fn is_in_name(byte: u8) -> bool {
 
 /// Names and short strings that were read lately. Sources have few that they repeat often: most do not take memory once more.
 #[derive(Debug)]
-struct Recent([Option<Name>; Recent::COUNT]);
+struct Recent<'a>([Option<&'a Name>; COUNT]);
 
-impl Default for Recent {
-    fn default() -> Recent {
-        Recent([const { None }; Recent::COUNT])
-    }
-}
+/// How many there are.
+const COUNT: usize = 128;
 
-impl Recent {
-    const COUNT: usize = 128;
+impl<'a> Recent<'a> {
     /// Longer ones are not looked for.
     const LONGEST: usize = 40;
 
     /// A name or a string with these bytes.
-    fn name(&mut self, text: &[u8]) -> Name {
+    fn name(&mut self, arena: &'a Arena, text: &[u8]) -> &'a Name {
         if text.len() > Self::LONGEST {
-            return text.into();
+            return arena.name(text.into());
         }
         let mix = |hash: u32, byte: &u8| hash.wrapping_mul(31).wrapping_add(u32::from(*byte));
         let hash = text.iter().fold(text.len() as u32, mix).wrapping_mul(0x9e37_79b1);
-        let place = &mut self.0[hash as usize >> (u32::BITS - Self::COUNT.ilog2())];
-        place.take_if(|name| **name != *text);
-        place.get_or_insert_with(|| text.into()).clone()
+        let place = &mut self.0[hash as usize >> (u32::BITS - COUNT.ilog2())];
+        place.take_if(|name| ***name != *text);
+        place.get_or_insert_with(|| arena.name(text.into()))
     }
 }
 
 /// The state of reading a chunk.
 #[derive(Debug)]
-pub(super) struct Lexer<'a> {
-    source: Text<'a>,
+pub(super) struct Lexer<'s, 'a> {
+    source: Text<'s>,
+    arena: &'a Arena,
     /// Where the next byte is.
     at: usize,
     /// Where the last token starts.
     start: usize,
     line: Line,
-    recent: Recent,
+    recent: Recent<'a>,
 }
 
-impl<'a> Lexer<'a> {
+impl<'s, 'a> Lexer<'s, 'a> {
     /// Starts before the first token, which is on this line or behind it.
-    pub(super) fn new(source: Text<'a>, line: Line) -> Lexer<'a> {
-        Lexer { source, at: 0, start: 0, line, recent: Recent::default() }
+    pub(super) fn new(arena: &'a Arena, source: Text<'s>, line: Line) -> Lexer<'s, 'a> {
+        Lexer { source, arena, at: 0, start: 0, line, recent: Recent([None; COUNT]) }
     }
 
     /// Leaves out what stands in front of a byte.
@@ -251,13 +268,13 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the next token, and looks at the byte behind it, as C's Lua does.
-    pub(super) fn token(&mut self) -> Result<Token, SyntaxError> {
+    pub(super) fn token(&mut self) -> Result<Token<'a>, SyntaxError> {
         let token = self.next_token()?;
         self.peek();
         Ok(token)
     }
 
-    fn next_token(&mut self) -> Result<Token, SyntaxError> {
+    fn next_token(&mut self) -> Result<Token<'a>, SyntaxError> {
         loop {
             self.start = self.at;
             let Some(first) = self.peek() else { return Ok(Token::End) };
@@ -270,7 +287,8 @@ impl<'a> Lexer<'a> {
                 b'"' | b'\'' => return self.string(first),
                 b'[' => {
                     if let Some(level) = self.long_bracket()? {
-                        return Ok(Token::String(self.long_text(level, "unfinished long string")?.into()));
+                        let text = self.long_text(level, "unfinished long string")?;
+                        return Ok(Token::String(self.arena.name(text.into())));
                     }
                     self.at += 1;
                     return Ok(Token::Sign(Sign::OpenBracket));
@@ -285,7 +303,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn sign(&mut self, first: u8) -> Token {
+    fn sign(&mut self, first: u8) -> Token<'a> {
         self.at += 1;
         let sign = match first {
             b'+' => Sign::Plus,
@@ -320,13 +338,13 @@ impl<'a> Lexer<'a> {
         Token::Sign(sign)
     }
 
-    fn name(&mut self) -> Token {
+    fn name(&mut self) -> Token<'a> {
         self.skip_while(is_in_name);
         let text = &self.source.bytes()[self.start..self.at];
-        Sign::word(text).map_or_else(|| Token::Name(self.recent.name(text)), Token::Sign)
+        Sign::word(text).map_or_else(|| Token::Name(self.recent.name(self.arena, text)), Token::Sign)
     }
 
-    fn number(&mut self) -> Result<Token, SyntaxError> {
+    fn number(&mut self) -> Result<Token<'a>, SyntaxError> {
         self.skip_while(|byte| byte.is_ascii_digit() || byte == b'.');
         if self.peek().is_some_and(|byte| matches!(byte, b'e' | b'E')) {
             self.at += 1;
@@ -399,7 +417,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn string(&mut self, quote: u8) -> Result<Token, SyntaxError> {
+    fn string(&mut self, quote: u8) -> Result<Token<'a>, SyntaxError> {
         self.at += 1;
         let mut text = Vec::new();
         loop {
@@ -409,7 +427,7 @@ impl<'a> Lexer<'a> {
             let Some(byte) = self.peek() else { return self.wrong_at_end("unfinished string") };
             if byte == quote && text.is_empty() {
                 self.at += 1;
-                return Ok(Token::String(self.recent.name(&self.source.bytes()[plain])));
+                return Ok(Token::String(self.recent.name(self.arena, &self.source.bytes()[plain])));
             }
             text.extend_from_slice(&self.source.bytes()[plain]);
             match byte {
@@ -420,7 +438,7 @@ impl<'a> Lexer<'a> {
                 }
                 _ => {
                     self.at += 1;
-                    return Ok(Token::String(text.into()));
+                    return Ok(Token::String(self.arena.name(text.into())));
                 }
             }
         }

@@ -3,6 +3,7 @@
 //! In: a chunk's source. Out: a [`Function`](ast::Function) in which names are resolved, or a [`SyntaxError`]. Nothing here knows of
 //! values or of bytecode.
 
+mod arena;
 pub mod ast;
 mod error;
 mod expressions;
@@ -12,6 +13,7 @@ mod reads;
 mod scope;
 mod text;
 
+pub use arena::Arena;
 pub use error::{SyntaxError, chunk_id};
 pub use parser::{parse, parse_function, parse_pieces};
 pub use reads::{Read, each_read};

@@ -3,6 +3,7 @@
 //! In: a chunk's source. Out: its [`Function`], in which all names are resolved; or the first error, with the words of C's Lua 5.1. As
 //! there, functions, blocks and expressions may nest 200 deep; all lists may be of any length.
 
+use super::arena::Arena;
 use super::ast::{
     Block, Expr, Function, FunctionText, GenericFor, Line, LocalId, Name, NumericFor, Statement,
     StatementKind, Suffix, SuffixKind, UpvalueSource,
@@ -22,14 +23,17 @@ const MAX_LEVELS: u32 = 198;
 /// Parses a chunk.
 ///
 /// ```
-/// let chunk = azulejo_lua::syntax::parse(b"local a = 1; return function () return a end")?;
+/// use azulejo_lua::syntax::{Arena, parse};
+///
+/// let arena = Arena::default();
+/// let chunk = parse(&arena, b"local a = 1; return function () return a end")?;
 /// assert!(chunk.locals[0].is_captured && !chunk.locals[0].is_assigned);
-/// let wrong = azulejo_lua::syntax::parse(b"x =").expect_err("something is missing");
+/// let wrong = parse(&arena, b"x =").expect_err("something is missing");
 /// assert_eq!(wrong.text(b"=example"), b"example:1: unexpected symbol near '<eof>'");
 /// # Ok::<(), azulejo_lua::syntax::SyntaxError>(())
 /// ```
-pub fn parse(source: &[u8]) -> Result<Function, SyntaxError> {
-    parse_text(Text::new(source, None)).map(|(chunk, _)| chunk)
+pub fn parse<'a>(arena: &'a Arena, source: &[u8]) -> Result<Function<'a>, SyntaxError> {
+    parse_text(arena, Text::new(source, None)).map(|(chunk, _)| chunk)
 }
 
 /// Parses a chunk of which the start is there, and the rest comes in pieces, as far as it is needed to find the first error. Returns the whole
@@ -38,19 +42,24 @@ pub fn parse(source: &[u8]) -> Result<Function, SyntaxError> {
 /// ```
 /// let mut pieces = ["local a", " = 1; return", " a"].into_iter();
 /// let mut more = |text: &mut Vec<u8>| pieces.next().map(|piece| text.extend_from_slice(piece.as_bytes())).is_some();
-/// let (chunk, source) = azulejo_lua::syntax::parse_pieces(b"", &mut more)?;
+/// let arena = azulejo_lua::syntax::Arena::default();
+/// let (chunk, source) = azulejo_lua::syntax::parse_pieces(&arena, b"", &mut more)?;
 /// assert_eq!((chunk.locals.len(), &source[..]), (1, &b"local a = 1; return a"[..]));
 ///
 /// let mut without_end = |text: &mut Vec<u8>| { text.extend_from_slice(b"x y "); true };
-/// assert!(azulejo_lua::syntax::parse_pieces(b"", &mut without_end).is_err());
+/// assert!(azulejo_lua::syntax::parse_pieces(&arena, b"", &mut without_end).is_err());
 /// # Ok::<(), azulejo_lua::syntax::SyntaxError>(())
 /// ```
-pub fn parse_pieces(start: &[u8], more: Pieces<'_>) -> Result<(Function, Vec<u8>), SyntaxError> {
-    parse_text(Text::new(start, Some(more)))
+pub fn parse_pieces<'a>(
+    arena: &'a Arena,
+    start: &[u8],
+    more: Pieces<'_>,
+) -> Result<(Function<'a>, Vec<u8>), SyntaxError> {
+    parse_text(arena, Text::new(start, Some(more)))
 }
 
-fn parse_text(text: Text<'_>) -> Result<(Function, Vec<u8>), SyntaxError> {
-    let mut parser = Parser::new(text, 1);
+fn parse_text<'a>(arena: &'a Arena, text: Text<'_>) -> Result<(Function<'a>, Vec<u8>), SyntaxError> {
+    let mut parser = Parser::new(arena, text, 1);
     parser.scopes.open_function(0);
     parser.scopes.set_vararg();
     parser.next()?;
@@ -58,7 +67,7 @@ fn parse_text(text: Text<'_>) -> Result<(Function, Vec<u8>), SyntaxError> {
     if parser.token != Token::End {
         return parser.expected("<eof>");
     }
-    let finished = parser.scopes.close_function();
+    let finished = parser.scopes.close_function(arena);
     let last_line = parser.last_line;
     let source = parser.lexer.into_source();
     let chunk = Function {
@@ -78,52 +87,57 @@ fn parse_text(text: Text<'_>) -> Result<(Function, Vec<u8>), SyntaxError> {
 
 /// Parses a function by itself, where its [`FunctionText`] says that it stands in a source. These are the names of its upvalues, and the line of the
 /// word `function`. Returns whether it or a function in it assigns to each upvalue, too; `None` if its upvalues are others.
-pub fn parse_function(
+pub fn parse_function<'a>(
+    arena: &'a Arena,
     source: &[u8],
     text: &FunctionText,
     upvalues: &[Name],
     line: Line,
-) -> Result<Option<(Function, Vec<bool>)>, SyntaxError> {
-    let mut parser = Parser::new(Text::new(&source[..text.bytes.end], None), text.line);
+) -> Result<Option<(Function<'a>, Vec<bool>)>, SyntaxError> {
+    let mut parser = Parser::new(arena, Text::new(&source[..text.bytes.end], None), text.line);
     parser.lexer.skip_to(text.bytes.start);
     parser.scopes.open_function(0);
-    let outer: Vec<LocalId> = upvalues.iter().map(|name| parser.scopes.make_local(name.clone())).collect();
+    let outer: Vec<LocalId> =
+        upvalues.iter().map(|name| parser.scopes.make_local(arena.name(name.clone()))).collect();
     parser.scopes.activate(&outer, text.line)?;
     parser.next()?;
     let function = parser.function(text.is_method, line)?;
     if parser.token != Token::End {
         return parser.expected("<eof>");
     }
-    let around = parser.scopes.close_function();
+    let around = parser.scopes.close_function(arena);
     let found = function.upvalues.iter().map(|upvalue| upvalue.source);
     let is_same = found.eq(outer.into_iter().map(UpvalueSource::Local));
     Ok(is_same.then(|| (function, around.locals.iter().map(|local| local.is_assigned).collect())))
 }
 
 /// A token, and where it stands.
-type Spanned = (Token, (usize, usize));
+type Spanned<'a> = (Token<'a>, (usize, usize));
 
 /// The state of parsing a chunk.
-pub(super) struct Parser<'a> {
-    lexer: Lexer<'a>,
+pub(super) struct Parser<'s, 'a> {
+    lexer: Lexer<'s, 'a>,
+    /// Where the tree is.
+    pub(super) arena: &'a Arena,
     /// The next token, and where it stands.
-    pub(super) token: Token,
+    pub(super) token: Token<'a>,
     span: (usize, usize),
     /// The line to which the source has been read: that of the next token, or of the one behind it.
     pub(super) line: Line,
     /// The line of the last token that was taken.
     pub(super) last_line: Line,
-    ahead: Option<Spanned>,
+    ahead: Option<Spanned<'a>>,
     levels: u32,
     /// Each level takes some of it.
     stack: StackEnd,
-    pub(super) scopes: Scopes,
+    pub(super) scopes: Scopes<'a>,
 }
 
-impl<'a> Parser<'a> {
-    fn new(source: Text<'a>, line: Line) -> Parser<'a> {
+impl<'s, 'a> Parser<'s, 'a> {
+    fn new(arena: &'a Arena, source: Text<'s>, line: Line) -> Parser<'s, 'a> {
         Parser {
-            lexer: Lexer::new(source, line),
+            lexer: Lexer::new(arena, source, line),
+            arena,
             token: Token::End,
             span: (0, 0),
             line,
@@ -141,8 +155,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-impl Parser<'_> {
-    fn read(&mut self) -> Parsed<Spanned> {
+impl<'a> Parser<'_, 'a> {
+    fn read(&mut self) -> Parsed<Spanned<'a>> {
         let token = self.lexer.token()?;
         self.line = self.lexer.line();
         Ok((token, self.lexer.span()))
@@ -160,11 +174,13 @@ impl Parser<'_> {
     }
 
     /// The token behind the next one.
-    pub(super) fn ahead(&mut self) -> Parsed<&Token> {
-        if self.ahead.is_none() {
-            self.ahead = Some(self.read()?);
-        }
-        Ok(&self.ahead.as_ref().expect("it was read").0)
+    pub(super) fn ahead(&mut self) -> Parsed<Token<'a>> {
+        let ahead = match self.ahead {
+            Some(ahead) => ahead,
+            None => self.read()?,
+        };
+        self.ahead = Some(ahead);
+        Ok(ahead.0)
     }
 
     /// An error at the next token.
@@ -223,9 +239,8 @@ impl Parser<'_> {
         self.wrong(&format!("'{}' expected (to close '{}' at line {line})", sign.text(), opened.text()))
     }
 
-    pub(super) fn name(&mut self) -> Parsed<Name> {
-        let Token::Name(name) = &self.token else { return self.expected("<name>") };
-        let name = name.clone();
+    pub(super) fn name(&mut self) -> Parsed<&'a Name> {
+        let Token::Name(name) = self.token else { return self.expected("<name>") };
         self.next()?;
         Ok(name)
     }
@@ -242,9 +257,9 @@ impl Parser<'_> {
     }
 
     /// Parses statements up to what ends a block.
-    pub(super) fn block(&mut self) -> Parsed<Block> {
+    pub(super) fn block(&mut self) -> Parsed<Block<'a>> {
         self.deeper(|parser| {
-            let mut statements = Vec::new();
+            let mut statements = parser.arena.list();
             loop {
                 let is_end = match &parser.token {
                     Token::End => true,
@@ -254,7 +269,7 @@ impl Parser<'_> {
                     _ => false,
                 };
                 if is_end {
-                    return Ok(Block { statements });
+                    return Ok(Block { statements: statements.into_bump_slice() });
                 }
                 let line = parser.line;
                 let kind = parser.statement()?;
@@ -262,21 +277,21 @@ impl Parser<'_> {
                 statements.push(Statement { line, kind });
                 parser.takes(Sign::Semicolon)?;
                 if is_last {
-                    return Ok(Block { statements });
+                    return Ok(Block { statements: statements.into_bump_slice() });
                 }
             }
         })
     }
 
     /// Parses a block whose variables are its own.
-    fn scope(&mut self) -> Parsed<Block> {
+    fn scope(&mut self) -> Parsed<Block<'a>> {
         self.scopes.open_block();
         let block = self.block()?;
         self.scopes.close_block();
         Ok(block)
     }
 
-    fn statement(&mut self) -> Parsed<StatementKind> {
+    fn statement(&mut self) -> Parsed<StatementKind<'a>> {
         let line = self.line;
         let Token::Sign(sign) = self.token else { return self.expression_statement() };
         match sign {
@@ -324,7 +339,7 @@ impl Parser<'_> {
                     }
                     _ => false,
                 };
-                Ok(StatementKind::Return(if is_end { Vec::new() } else { self.expressions()? }))
+                Ok(StatementKind::Return(if is_end { &[] } else { self.expressions()? }))
             }
             Sign::Break => {
                 self.next()?;
@@ -337,15 +352,15 @@ impl Parser<'_> {
         }
     }
 
-    fn loop_body(&mut self) -> Parsed<Block> {
+    fn loop_body(&mut self) -> Parsed<Block<'a>> {
         self.scopes.open_loop();
         let block = self.scope()?;
         self.scopes.close_loop();
         Ok(block)
     }
 
-    fn if_statement(&mut self, line: Line) -> Parsed<StatementKind> {
-        let mut arms = Vec::new();
+    fn if_statement(&mut self, line: Line) -> Parsed<StatementKind<'a>> {
+        let mut arms = self.arena.list();
         loop {
             self.next()?;
             let condition = self.expression()?;
@@ -360,10 +375,10 @@ impl Parser<'_> {
             false => None,
         };
         self.close(Sign::End, Sign::If, line)?;
-        Ok(StatementKind::If(arms, otherwise))
+        Ok(StatementKind::If(arms.into_bump_slice(), otherwise))
     }
 
-    fn for_statement(&mut self, line: Line) -> Parsed<StatementKind> {
+    fn for_statement(&mut self, line: Line) -> Parsed<StatementKind<'a>> {
         self.next()?;
         let first = self.name()?;
         self.scopes.open_block();
@@ -376,7 +391,7 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    fn numeric_for(&mut self, name: Name, line: Line) -> Parsed<StatementKind> {
+    fn numeric_for(&mut self, name: &'a Name, line: Line) -> Parsed<StatementKind<'a>> {
         self.next()?;
         let start = self.expression()?;
         self.take(Sign::Comma)?;
@@ -388,11 +403,13 @@ impl Parser<'_> {
         self.scopes.activate_hidden(3, self.line)?;
         let variable = self.scopes.make_local(name);
         let (begin, body) = self.for_body(&[variable], line)?;
-        Ok(StatementKind::NumericFor(Box::new(NumericFor { variable, start, limit, step, begin, body })))
+        let numeric = NumericFor { variable, start, limit, step, begin, body };
+        Ok(StatementKind::NumericFor(self.arena.node(numeric)))
     }
 
-    fn generic_for(&mut self, first: Name, line: Line) -> Parsed<StatementKind> {
-        let mut names = vec![first];
+    fn generic_for(&mut self, first: &'a Name, line: Line) -> Parsed<StatementKind<'a>> {
+        let mut names = self.arena.list();
+        names.push(first);
         while self.takes(Sign::Comma)? {
             names.push(self.name()?);
         }
@@ -400,13 +417,16 @@ impl Parser<'_> {
         let call_line = self.line;
         let values = self.expressions()?;
         self.scopes.activate_hidden(3, self.line)?;
-        let variables: Vec<LocalId> = names.into_iter().map(|name| self.scopes.make_local(name)).collect();
-        let (_, body) = self.for_body(&variables, line)?;
-        Ok(StatementKind::GenericFor(Box::new(GenericFor { variables, values, line: call_line, body })))
+        let mut variables = self.arena.list();
+        variables.extend(names.into_iter().map(|name| self.scopes.make_local(name)));
+        let variables = variables.into_bump_slice();
+        let (_, body) = self.for_body(variables, line)?;
+        let generic = GenericFor { variables, values, line: call_line, body };
+        Ok(StatementKind::GenericFor(self.arena.node(generic)))
     }
 
     /// The line of `do`, and the block behind it.
-    fn for_body(&mut self, variables: &[LocalId], line: Line) -> Parsed<(Line, Block)> {
+    fn for_body(&mut self, variables: &[LocalId], line: Line) -> Parsed<(Line, Block<'a>)> {
         self.take(Sign::Do)?;
         let begin = self.last_line;
         self.scopes.open_loop();
@@ -420,35 +440,37 @@ impl Parser<'_> {
     }
 
     /// `function a.b:c() … end`
-    fn function_statement(&mut self, line: Line) -> Parsed<StatementKind> {
+    fn function_statement(&mut self, line: Line) -> Parsed<StatementKind<'a>> {
         self.next()?;
         let name = self.name()?;
-        let mut target = self.scopes.resolve(&name, self.last_line)?;
-        let (mut suffixes, mut is_method) = (Vec::new(), false);
+        let mut target = self.scopes.resolve(name, self.last_line)?;
+        let (mut suffixes, mut is_method) = (self.arena.list(), false);
         while !is_method && (self.is_at(Sign::Dot) || self.is_at(Sign::Colon)) {
             is_method = self.is_at(Sign::Colon);
             self.next()?;
             let name = self.name()?;
-            suffixes.push(Suffix { line: self.last_line, kind: SuffixKind::Field(name) });
+            suffixes.push(Suffix { line: self.last_line.into(), kind: SuffixKind::Field(name) });
         }
         if suffixes.is_empty() {
             self.scopes.assign(&target);
         } else {
-            target = Expr::Suffixed(Box::new(target), suffixes);
+            target = Expr::Suffixed(self.arena.node(target), suffixes.into_bump_slice());
         }
         let function = self.function(is_method, line)?;
-        Ok(StatementKind::Assign(vec![target], vec![Expr::Function(Box::new(function))], line))
+        let function = Expr::Function(self.arena.node(function));
+        Ok(StatementKind::Assign(self.arena.node([target]), self.arena.node([function]), line))
     }
 
-    fn local_function(&mut self, line: Line) -> Parsed<StatementKind> {
+    fn local_function(&mut self, line: Line) -> Parsed<StatementKind<'a>> {
         let name = self.name()?;
         let local = self.scopes.make_local(name);
         self.scopes.activate(&[local], self.line)?;
-        Ok(StatementKind::LocalFunction(local, Box::new(self.function(false, line)?)))
+        let function = self.function(false, line)?;
+        Ok(StatementKind::LocalFunction(local, self.arena.node(function)))
     }
 
-    fn local_statement(&mut self) -> Parsed<StatementKind> {
-        let mut locals = Vec::new();
+    fn local_statement(&mut self) -> Parsed<StatementKind<'a>> {
+        let mut locals = self.arena.list();
         loop {
             let name = self.name()?;
             locals.push(self.scopes.make_local(name));
@@ -459,19 +481,20 @@ impl Parser<'_> {
         }
         let values = match self.takes(Sign::Assign)? {
             true => self.expressions()?,
-            false => Vec::new(),
+            false => &[],
         };
         self.scopes.activate(&locals, self.line)?;
-        Ok(StatementKind::Local(locals, values))
+        Ok(StatementKind::Local(locals.into_bump_slice(), values))
     }
 
     /// A call or an assignment.
-    fn expression_statement(&mut self) -> Parsed<StatementKind> {
+    fn expression_statement(&mut self) -> Parsed<StatementKind<'a>> {
         let first = self.suffixed()?;
         if is_call(&first) {
             return Ok(StatementKind::Call(first));
         }
-        let mut targets = vec![first];
+        let mut targets = self.arena.list();
+        targets.push(first);
         loop {
             let target = targets.last().expect("there is one");
             if is_call(target) || matches!(target, Expr::Paren(_)) {
@@ -490,7 +513,7 @@ impl Parser<'_> {
         }
         self.take(Sign::Assign)?;
         let values = self.expressions()?;
-        Ok(StatementKind::Assign(targets, values, self.last_line))
+        Ok(StatementKind::Assign(targets.into_bump_slice(), values, self.last_line))
     }
 }
 

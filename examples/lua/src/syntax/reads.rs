@@ -20,22 +20,23 @@ pub enum Read {
 /// Visits the names that a function reads.
 ///
 /// ```
-/// use azulejo_lua::syntax::{Read, each_read, parse};
+/// use azulejo_lua::syntax::{Arena, Read, each_read, parse};
 ///
 /// let mut reads = Vec::new();
-/// let chunk = parse(b"function a() b = c.d['e'] + g(\"h\") --[[i]] end")?;
+/// let arena = Arena::default();
+/// let chunk = parse(&arena, b"function a() b = c.d['e'] + g(\"h\") --[[i]] end")?;
 /// each_read(&chunk, &mut |name, read| reads.push((name.to_vec(), read)));
 /// let expected = [("c", Read::Variable), ("d", Read::Field), ("e", Read::Field), ("g", Read::Called)];
 /// assert_eq!(reads, expected.map(|(name, read)| (name.as_bytes().to_vec(), read)));
 /// # Ok::<(), azulejo_lua::syntax::SyntaxError>(())
 /// ```
-pub fn each_read(function: &Function, look: &mut dyn FnMut(&[u8], Read)) {
+pub fn each_read(function: &Function<'_>, look: &mut dyn FnMut(&[u8], Read)) {
     Walk { function, look, stack: StackEnd::find() }.block(&function.body);
 }
 
 /// The walk through one function.
 struct Walk<'a> {
-    function: &'a Function,
+    function: &'a Function<'a>,
     look: &'a mut dyn FnMut(&[u8], Read),
     /// Where the walk goes no deeper. Whoever compiles the function needs more of the stack, and refuses it.
     stack: StackEnd,
@@ -63,7 +64,7 @@ impl Walk<'_> {
                 self.block(block);
             }
             StatementKind::If(ways, otherwise) => {
-                for (condition, block) in ways {
+                for (condition, block) in *ways {
                     self.value(condition);
                     self.block(block);
                 }
@@ -111,7 +112,7 @@ impl Walk<'_> {
             Expr::Function(function) => self.inner(function),
             Expr::Local(_) | Expr::Upvalue(_) | Expr::Global(..) => self.variable(value, Read::Variable),
             Expr::Table(table) => {
-                for item in &table.items {
+                for item in table.items {
                     if let ConstructorItem::Keyed(key, _) = item {
                         self.value(key);
                     }

@@ -4,6 +4,7 @@
 //! variable whether inner functions use it, and whether it is assigned to after its declaration. So the compiler knows which
 //! variables live in registers, which are copied into closures, and which need a cell that closures share.
 
+use super::arena::Arena;
 use super::ast::{Expr, Function, Line, Local, LocalId, Name, Upvalue, UpvalueSource};
 use super::error::SyntaxError;
 
@@ -15,21 +16,23 @@ const MAX_UPVALUES: usize = 60;
 
 /// The functions that are being parsed, from the chunk to the innermost.
 #[derive(Debug, Default)]
-pub(super) struct Scopes {
-    functions: Vec<FunctionScope>,
+pub(super) struct Scopes<'a> {
+    functions: Vec<FunctionScope<'a>>,
+    /// Memory of those that are done.
+    spare: Vec<FunctionScope<'a>>,
 }
 
 /// A function that is being parsed.
-#[derive(Debug)]
-struct FunctionScope {
-    locals: Vec<Local>,
+#[derive(Debug, Default)]
+struct FunctionScope<'a> {
+    locals: Vec<Local<'a>>,
     /// The local variables that are in scope; those without a name that a program can use only count.
     active: Vec<Option<LocalId>>,
     /// For each block that is open, how many variables were in scope at its start.
     blocks: Vec<usize>,
     /// How many loops are open.
     loops: u32,
-    upvalues: Vec<Upvalue>,
+    upvalues: Vec<Upvalue<'a>>,
     is_vararg: bool,
     uses_dots: bool,
     /// The line of the word `function`; zero for the whole chunk.
@@ -37,37 +40,34 @@ struct FunctionScope {
 }
 
 /// What a scope knows of its function in the end.
-pub(super) struct Finished {
+pub(super) struct Finished<'a> {
     /// All local variables.
-    pub(super) locals: Vec<Local>,
+    pub(super) locals: &'a [Local<'a>],
     /// The upvalues.
-    pub(super) upvalues: Vec<Upvalue>,
+    pub(super) upvalues: &'a [Upvalue<'a>],
     /// Whether `...` was used.
     pub(super) uses_dots: bool,
 }
 
-impl Scopes {
+impl<'a> Scopes<'a> {
     /// Starts a function.
     pub(super) fn open_function(&mut self, line: Line) {
-        self.functions.push(FunctionScope {
-            locals: Vec::new(),
-            active: Vec::new(),
-            blocks: Vec::new(),
-            loops: 0,
-            upvalues: Vec::new(),
-            is_vararg: false,
-            uses_dots: false,
-            line,
-        });
+        let spare = self.spare.pop().unwrap_or_default();
+        self.functions.push(FunctionScope { loops: 0, is_vararg: false, uses_dots: false, line, ..spare });
     }
 
     /// Ends the innermost function.
-    pub(super) fn close_function(&mut self) -> Finished {
-        let FunctionScope { locals, upvalues, uses_dots, .. } = self.functions.pop().expect("it was opened");
-        Finished { locals, upvalues, uses_dots }
+    pub(super) fn close_function(&mut self, arena: &'a Arena) -> Finished<'a> {
+        let mut scope = self.functions.pop().expect("it was opened");
+        let (locals, upvalues) = (arena.taken(&mut scope.locals), arena.taken(&mut scope.upvalues));
+        let finished = Finished { locals, upvalues, uses_dots: scope.uses_dots };
+        scope.active.clear();
+        scope.blocks.clear();
+        self.spare.push(scope);
+        finished
     }
 
-    fn function(&mut self) -> &mut FunctionScope {
+    fn function(&mut self) -> &mut FunctionScope<'a> {
         self.functions.last_mut().expect("a function is open")
     }
 
@@ -112,7 +112,7 @@ impl Scopes {
     }
 
     /// Makes a local variable, which is not in scope yet.
-    pub(super) fn make_local(&mut self, name: Name) -> LocalId {
+    pub(super) fn make_local(&mut self, name: &'a Name) -> LocalId {
         let locals = &mut self.function().locals;
         locals.push(Local { name, is_used: false, is_captured: false, is_assigned: false });
         LocalId(locals.len() as u32 - 1)
@@ -157,7 +157,7 @@ impl Scopes {
     }
 
     /// The variable that a name means in the innermost function.
-    pub(super) fn resolve(&mut self, name: &Name, line: Line) -> Result<Expr, SyntaxError> {
+    pub(super) fn resolve(&mut self, name: &'a Name, line: Line) -> Result<Expr<'a>, SyntaxError> {
         let innermost = self.functions.len() - 1;
         if let Some(local) = self.local_of(innermost, name) {
             self.functions[innermost].locals[local.0 as usize].is_used = true;
@@ -165,7 +165,7 @@ impl Scopes {
         }
         Ok(match self.upvalue_of(innermost, name, line)? {
             Some(upvalue) => Expr::Upvalue(upvalue),
-            None => Expr::Global(name.clone(), line),
+            None => Expr::Global(name, line),
         })
     }
 
@@ -173,14 +173,19 @@ impl Scopes {
     fn local_of(&self, function: usize, name: &Name) -> Option<LocalId> {
         let function = &self.functions[function];
         let mut active = function.active.iter().rev().flatten();
-        active.find(|local| function.locals[local.0 as usize].name == *name).copied()
+        active.find(|local| function.locals[local.0 as usize].name == name).copied()
     }
 
     /// The upvalue of a function that a name means, which is made if it is missing; `None` if no function around it has such a variable.
-    fn upvalue_of(&mut self, function: usize, name: &Name, line: Line) -> Result<Option<u32>, SyntaxError> {
+    fn upvalue_of(
+        &mut self,
+        function: usize,
+        name: &'a Name,
+        line: Line,
+    ) -> Result<Option<u32>, SyntaxError> {
         // The first function from the inside out that has such a variable, as a local one or as an upvalue.
-        let known = |scopes: &Scopes, function: usize| {
-            scopes.functions[function].upvalues.iter().position(|upvalue| upvalue.name == *name)
+        let known = |scopes: &Self, function: usize| {
+            scopes.functions[function].upvalues.iter().position(|upvalue| upvalue.name == name)
         };
         let mut owner = function;
         let mut source = loop {
@@ -199,7 +204,7 @@ impl Scopes {
         };
         for inner in owner + 1..=function {
             let upvalues = &mut self.functions[inner].upvalues;
-            upvalues.push(Upvalue { name: name.clone(), source, is_assigned: false });
+            upvalues.push(Upvalue { name, source, is_assigned: false });
             let count = upvalues.len();
             if count > MAX_UPVALUES {
                 return Err(self.too_many(inner, MAX_UPVALUES, "upvalues", line));
@@ -235,9 +240,9 @@ impl Scopes {
     }
 }
 
-impl Function {
+impl<'a> Function<'a> {
     /// The local variable with this number.
-    pub fn local(&self, local: LocalId) -> &Local {
+    pub fn local(&self, local: LocalId) -> &'a Local<'a> {
         &self.locals[local.0 as usize]
     }
 }
