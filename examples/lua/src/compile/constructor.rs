@@ -98,7 +98,7 @@ impl Builder<'_> {
             if let ConstructorItem::Keyed(key, _) = item {
                 // What metamethods are called is for the heap to see.
                 let Expr::String(name) = key else { return None };
-                if name.starts_with(b"__") || keys.contains(&name) {
+                if name.starts_with(b"__") || keys.contains(name) {
                     return None;
                 }
                 keys.push(name);

@@ -20,7 +20,7 @@ impl Builder<'_> {
     pub(super) fn block(&mut self, block: &Block) {
         self.scratch(|builder| {
             let scope = builder.open_scope();
-            builder.statements(&block.statements);
+            builder.statements(block.statements);
             let last = block.statements.last().map(|statement| &statement.kind);
             builder
                 .close_scope(scope, !matches!(last, Some(StatementKind::Return(_) | StatementKind::Break)));
@@ -99,7 +99,7 @@ impl Builder<'_> {
         let breaks = self.in_loop(|builder| {
             builder.scratch(|builder| {
                 let scope = builder.open_scope();
-                builder.statements(&body.statements);
+                builder.statements(body.statements);
                 // The condition sees the variables of the block.
                 let again = builder.jump(condition, false);
                 builder.jump_back(again, start);

@@ -78,7 +78,7 @@ impl Walk<'_> {
                 self.block(&numeric.body);
             }
             StatementKind::GenericFor(generic) => {
-                self.all(&generic.values);
+                self.all(generic.values);
                 self.block(&generic.body);
             }
             StatementKind::Break => {}
