@@ -8,7 +8,7 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec as List;
 use std::fmt;
 
-/// How many names fit before there is more memory. Most chunks that a program makes have fewer.
+/// How many names fit before there is more memory. Most chunks that a program makes as it runs have fewer.
 const FEW_NAMES: usize = 16;
 
 /// Where syntax trees are.
@@ -56,10 +56,8 @@ impl Arena {
         self.names.alloc(name)
     }
 
-    /// Keeps what a vector has, which is empty afterwards.
-    pub(super) fn taken<T: Copy>(&self, from: &mut Vec<T>) -> &[T] {
-        let kept = self.nodes.alloc_slice_copy(from);
-        from.clear();
-        kept
+    /// Keeps a copy of a slice.
+    pub(super) fn slice<T: Copy>(&self, from: &[T]) -> &[T] {
+        self.nodes.alloc_slice_copy(from)
     }
 }

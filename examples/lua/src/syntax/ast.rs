@@ -22,7 +22,7 @@ pub type Line = u32;
 pub struct LocalId(pub u32);
 
 /// A function: the whole chunk, or one that is defined in it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Function<'a> {
     /// All local variables, in the order of their declarations; the parameters are the first.
     pub locals: &'a [Local<'a>],
@@ -91,14 +91,14 @@ pub enum UpvalueSource {
 }
 
 /// Statements, one after the other.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Block<'a> {
     /// The statements.
     pub statements: &'a [Statement<'a>],
 }
 
 /// A statement with the line of its first token.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Statement<'a> {
     /// Where it starts.
     pub line: Line,
@@ -107,7 +107,7 @@ pub struct Statement<'a> {
 }
 
 /// What a statement is.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum StatementKind<'a> {
     /// `local a, b = 1, 2`
     Local(&'a [LocalId], &'a [Expr<'a>]),
@@ -166,7 +166,7 @@ pub struct GenericFor<'a> {
 }
 
 /// An expression.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub enum Expr<'a> {
     /// `nil`
     Nil,
@@ -201,7 +201,7 @@ pub enum Expr<'a> {
 /// What stands behind an expression.
 #[derive(Debug)]
 pub struct Suffix<'a> {
-    /// The line of its first token; or of the last one in front of what is behind it, which is known later.
+    /// The line at which it is done, which the parser may learn only when it has read on: a field as an argument is got at the line of what follows.
     pub line: Cell<Line>,
     /// What it is.
     pub kind: SuffixKind<'a>,

@@ -140,10 +140,10 @@ fn is_in_name(byte: u8) -> bool {
 
 /// Names and short strings that were read lately. Sources have few that they repeat often: most do not take memory once more.
 #[derive(Debug)]
-struct Recent<'a>([Option<&'a Name>; COUNT]);
+struct Recent<'a>([Option<&'a Name>; RECENT]);
 
-/// How many there are.
-const COUNT: usize = 128;
+/// How many names and strings are remembered at most.
+const RECENT: usize = 128;
 
 impl<'a> Recent<'a> {
     /// Longer ones are not looked for.
@@ -156,7 +156,7 @@ impl<'a> Recent<'a> {
         }
         let mix = |hash: u32, byte: &u8| hash.wrapping_mul(31).wrapping_add(u32::from(*byte));
         let hash = text.iter().fold(text.len() as u32, mix).wrapping_mul(0x9e37_79b1);
-        let place = &mut self.0[hash as usize >> (u32::BITS - COUNT.ilog2())];
+        let place = &mut self.0[hash as usize >> (u32::BITS - RECENT.ilog2())];
         place.take_if(|name| ***name != *text);
         place.get_or_insert_with(|| arena.name(text.into()))
     }
@@ -178,7 +178,7 @@ pub(super) struct Lexer<'s, 'a> {
 impl<'s, 'a> Lexer<'s, 'a> {
     /// Starts before the first token, which is on this line or behind it.
     pub(super) fn new(arena: &'a Arena, source: Text<'s>, line: Line) -> Lexer<'s, 'a> {
-        Lexer { source, arena, at: 0, start: 0, line, recent: Recent([None; COUNT]) }
+        Lexer { source, arena, at: 0, start: 0, line, recent: Recent([None; RECENT]) }
     }
 
     /// Leaves out what stands in front of a byte.

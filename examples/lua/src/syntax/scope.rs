@@ -39,6 +39,17 @@ struct FunctionScope<'a> {
     line: Line,
 }
 
+impl FunctionScope<'_> {
+    /// The scope of a function that starts, in the memory of this one.
+    fn reused(mut self, line: Line) -> Self {
+        self.locals.clear();
+        self.active.clear();
+        self.blocks.clear();
+        self.upvalues.clear();
+        FunctionScope { loops: 0, is_vararg: false, uses_dots: false, line, ..self }
+    }
+}
+
 /// What a scope knows of its function in the end.
 pub(super) struct Finished<'a> {
     /// All local variables.
@@ -52,17 +63,15 @@ pub(super) struct Finished<'a> {
 impl<'a> Scopes<'a> {
     /// Starts a function.
     pub(super) fn open_function(&mut self, line: Line) {
-        let spare = self.spare.pop().unwrap_or_default();
-        self.functions.push(FunctionScope { loops: 0, is_vararg: false, uses_dots: false, line, ..spare });
+        let memory = self.spare.pop().unwrap_or_default();
+        self.functions.push(memory.reused(line));
     }
 
     /// Ends the innermost function.
     pub(super) fn close_function(&mut self, arena: &'a Arena) -> Finished<'a> {
-        let mut scope = self.functions.pop().expect("it was opened");
-        let (locals, upvalues) = (arena.taken(&mut scope.locals), arena.taken(&mut scope.upvalues));
+        let scope = self.functions.pop().expect("it was opened");
+        let (locals, upvalues) = (arena.slice(&scope.locals), arena.slice(&scope.upvalues));
         let finished = Finished { locals, upvalues, uses_dots: scope.uses_dots };
-        scope.active.clear();
-        scope.blocks.clear();
         self.spare.push(scope);
         finished
     }
