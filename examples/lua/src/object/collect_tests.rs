@@ -349,6 +349,30 @@ fn shapes_that_no_table_has_are_freed() {
 }
 
 #[test]
+fn keys_in_any_order_do_not_make_a_shape_for_each_order() {
+    let (mut heap, kept) = (Heap::new(), Kept::default());
+    let names: Vec<Value> =
+        (0..16).map(|number| Value::string(heap.string(format!("name {number}").as_bytes()))).collect();
+    kept.0.borrow_mut().extend(&names);
+    let mut random = 1u64;
+    for _ in 0..20_000 {
+        let table = kept.table(&mut heap);
+        let mut has = vec![false; names.len()];
+        for _ in 0..8 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let which = (random >> 60) as usize;
+            has[which] = true;
+            heap.set(table, names[which], Value::TRUE).expect("the key may be one");
+        }
+        for (name, has) in names.iter().zip(has) {
+            assert_eq!(table.get(*name) == Value::TRUE, has);
+        }
+    }
+    // There would be nearly one for each table and key.
+    assert!(heap.shapes.len() < 20_000, "{:?}", heap.shapes);
+}
+
+#[test]
 fn a_shape_that_code_gives_to_tables_stays_as_long_as_the_one_before() {
     let (mut heap, kept) = (Heap::new(), Kept::default());
     heap.shapes.few = 0;

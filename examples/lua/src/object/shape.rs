@@ -36,6 +36,10 @@ pub const MAX_SLOTS: u32 = 512;
 /// How many children a shape may have before keys count as data.
 const MAX_CHILDREN: usize = 128;
 
+/// The same where there are many shapes, for one that has a key: those of tables that get the same keys in any order would be as many as the
+/// orders.
+const FEW_CHILDREN: usize = 4;
+
 /// How many shapes there may be.
 const MAX_SHAPES: usize = 1 << 20;
 
@@ -68,9 +72,8 @@ pub struct Shape {
     first: [Option<Gc<Str>>; FEW],
     keys: Rc<RefCell<Keys>>,
     children: RefCell<Children>,
-    /// Whether code gives it to tables of its parent, and whether any child is such a one.
+    /// Whether code gives it to tables of its parent.
     is_learned: Cell<bool>,
-    has_learned: Cell<bool>,
     /// If it has no keys: room for so many slots its tables have needed that were made with less.
     wanted: Cell<u32>,
     /// The shape that it was made from, if it was made from one.
@@ -103,6 +106,8 @@ impl Hasher for AddressHasher {
 #[derive(Default)]
 struct Children {
     by_key: ByString<ShapeRef>,
+    /// Those by keys that code gives to tables. They are as long there as this shape.
+    learned: Vec<ShapeRef>,
     by_class: HashMap<Gc<Table>, ShapeRef, BuildHasherDefault<AddressHasher>>,
     /// So many metatables may be known before those are forgotten whose shapes are gone.
     many_classes: usize,
@@ -205,11 +210,10 @@ impl Shape {
 
     /// Visits the children that are there as long as this: those that code gives to tables, and all that have the same metatable.
     pub(super) fn each_lasting(&self, mut visit: impl FnMut(ShapeRef)) {
-        let has_class = self.is_of_class();
-        if has_class || self.has_learned.get() {
-            let children = self.children.borrow();
-            let lasting = |child: &&ShapeRef| has_class || child.is_learned.get();
-            children.by_key.values().filter(lasting).for_each(|child| visit(*child));
+        let children = self.children.borrow();
+        match self.is_of_class() {
+            true => children.by_key.values().for_each(|child| visit(*child)),
+            false => children.learned.iter().for_each(|child| visit(*child)),
         }
     }
 
@@ -232,6 +236,9 @@ impl Shape {
             && children.by_key.get(&key) == Some(&child)
         {
             children.by_key.remove(&key);
+        }
+        if child.is_learned.get() {
+            children.learned.retain(|learned| *learned != child);
         }
         if children.by_meta(child.meta) == Some(&child) {
             children.forget_meta(child.meta);
@@ -327,8 +334,10 @@ impl ShapeRef {
 
     /// The shape is there as long as its parent.
     pub(super) fn set_learned(self) {
-        self.is_learned.set(true);
-        self.parent.expect("it has one key more than another").has_learned.set(true);
+        if !self.is_learned.replace(true) {
+            let parent = self.parent.expect("it has one key more than another");
+            parent.children.borrow_mut().learned.push(self);
+        }
     }
 }
 
@@ -382,7 +391,9 @@ impl Shapes {
         if let Some(child) = self.usable(shape.children.borrow().by_key.get(&key)) {
             return Some(child);
         }
-        if shape.children.borrow().by_key.len() >= MAX_CHILDREN || self.all.len() >= MAX_SHAPES {
+        let are_few = self.all.len() <= FEW_SHAPES;
+        let most = if shape.count == 0 || are_few { MAX_CHILDREN } else { FEW_CHILDREN };
+        if shape.children.borrow().by_key.len() >= most || self.all.len() >= MAX_SHAPES {
             return None;
         }
         // The line goes on if nobody has gone on from here yet.
@@ -521,7 +532,6 @@ impl Shape {
             keys: Rc::default(),
             children: RefCell::default(),
             is_learned: Cell::new(false),
-            has_learned: Cell::new(false),
             wanted: Cell::new(0),
             parent,
         }
