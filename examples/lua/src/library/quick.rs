@@ -12,7 +12,7 @@ use crate::object::function::{Native, Quick};
 use crate::object::heap::{Gc, ObjectKind};
 use crate::object::value::{FUNCTION, Value};
 use crate::run::cases::{
-    ABSOLUTE, ALLOCATES, BYTE, CEILING, COMPUTES, FLOOR, GIVES_METATABLE, LARGER, SMALLER, SQUARE_ROOT,
+    ABSOLUTE, ALLOCATES, BYTE, CEILING, COMPUTES, FLOOR, GIVES_METATABLE, LARGER, PART, SMALLER, SQUARE_ROOT,
 };
 use crate::run::results::QUICK;
 use crate::run::vm::Vm;
@@ -85,6 +85,7 @@ const IN_TEMPLATES: &[(&str, &str, usize, u32)] = &[
     ("math", "max", 2, LARGER),
     ("math", "min", 2, SMALLER),
     ("_G", "setmetatable", 2, GIVES_METATABLE),
+    ("string", "sub", 3, PART),
 ];
 
 /// What computes: library, name, function.

@@ -206,8 +206,12 @@ impl Heap {
         };
         hash.live().filter_map(|entry| entry.key.get().as_integer()).for_each(&mut count);
         count(key);
-        let there = table.elements().iter().zip(1..).filter(|(element, _)| !element.get().is_nil());
-        there.for_each(|(_, key)| count(key));
+        let (elements, mut from) = (table.elements(), 0);
+        for (power, count) in counts.iter_mut().enumerate() {
+            let to = elements.len().min(1 << power);
+            *count += elements[from..to].iter().filter(|element| !element.get().is_nil()).count() as u32;
+            from = to;
+        }
         let (mut sum, mut best) = (0u64, 0u64);
         for (power, count) in counts.into_iter().enumerate() {
             sum += count as u64;
@@ -224,13 +228,27 @@ impl Heap {
         let best = best as u32;
         self.reserve_elements(table, best)?;
         for key in len + 1..=best {
-            let moved = hash.find(Value::number(key as f64));
-            let value = moved.map_or(Value::NIL, |at| hash.take(at));
             // SAFETY: there is room for it.
-            unsafe { (*table.array.get().add(key as usize)).set(value) };
-            self.wrote(table, value);
+            unsafe { table.array.get().add(key as usize).write(Cell::new(Value::NIL)) };
         }
         table.array_end.set(best + 1);
+        let mut stay = false;
+        for entry in hash.live() {
+            match entry.key.get().as_integer().filter(|key| (1..=best as i64).contains(key)) {
+                Some(key) => {
+                    let value = entry.value.replace(Value::NIL);
+                    table.indexed()[key as usize].set(value);
+                    self.wrote(table, value);
+                }
+                None => stay = true,
+            }
+        }
+        if !stay {
+            // Whoever adds elements has nothing to look for in it.
+            table.hash.set(None);
+            self.entries_move(table, hash);
+            self.free(hash.header(), hash.bytes());
+        }
         Ok(true)
     }
 }

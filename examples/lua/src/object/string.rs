@@ -1,7 +1,7 @@
 //! Strings: bytes that do not change, each only once on the heap.
 //!
-//! In: bytes. Out: a [`Str`], which is the same object for the same bytes. So two strings are equal if their addresses are. The table of
-//! all strings does not keep them alive: the collector removes what it frees.
+//! In: bytes. Out: a [`Str`], which is the same object for the same bytes. So two strings are equal if their addresses are. The set of
+//! all strings does not keep them alive: the collector removes what it frees. Strings of one byte stay once they are there.
 
 pub(crate) use super::string_set::Strings;
 
@@ -207,6 +207,10 @@ impl Heap {
             Gc::of(memory.cast())
         };
         self.strings.add(string);
+        if bytes.len() == 1 {
+            // Code that takes characters out of texts has these by their byte.
+            self.keep(string.header());
+        }
         Some(string)
     }
 

@@ -280,18 +280,25 @@ impl Heap {
 
     /// Assigns to a key of a table, without metamethods.
     pub fn set(&mut self, table: Gc<Table>, key: Value, value: Value) -> Result<(), KeyError> {
+        self.assign(table, key, value).map(drop)
+    }
+
+    /// The same; returns whether the key had a value.
+    #[inline]
+    pub(crate) fn assign(&mut self, table: Gc<Table>, key: Value, value: Value) -> Result<bool, KeyError> {
         let key = normalized(key);
         if let Some(place) = table.place(key) {
+            let had = !place.get().is_nil();
             self.put(table, (key, place), value);
-            return Ok(());
+            return Ok(had);
         }
         if let Some(error) = KeyError::of(key) {
             return Err(error);
         }
-        if value.is_nil() {
-            return Ok(());
+        if !value.is_nil() {
+            self.add_key(table, key, value)?;
         }
-        self.add_key(table, key, value)
+        Ok(false)
     }
 
     /// Assigns to a key of a table that has a value; returns whether it has one.

@@ -5,7 +5,7 @@
 use super::bytecode::Op;
 use super::cases::{
     ABSOLUTE, ALLOCATES, BYTE, CALLABLE, CLOSURE as OF_CLOSURE, CallCase, FLOOR, GIVES_METATABLE, LARGER,
-    SQUARE_ROOT,
+    PART, SQUARE_ROOT,
 };
 use super::layout::*;
 use super::slow::*;
@@ -46,7 +46,7 @@ template! {
             (set $dst (if (^is_closure $function) (invoke observes (,code $function) ,arguments u64) ,natively))))
     // If the collector is to work, the call goes the way on which it does.
     macro ^is_quick (,given ,way) (dov
-        (when (all (eq (case kind) &ALLOCATES) (unlikely (gt (load machine (addr (tc) &DEBT) i64) 0))) (branch (label other)))
+        (when (all (any (eq (case kind) &ALLOCATES) (eq (case kind) &PART)) (unlikely (gt (load machine (addr (tc) &DEBT) i64) 0))) (branch (label other)))
         (letv: (($given ,given)) (when (likely (ne $given &ABSENT)) (dov (set $dst $given) (branch (label end)))))
         (mark other)
         ,way
@@ -112,8 +112,23 @@ template! {
         (mark unfit)
         ,way
         (mark end))
-    macro ^quick3 (,way) (^is_quick
-        (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64) ,way)
+    // A part of one byte, if that has been a string before.
+    macro ^character (,done) (asv (($text string $a) ($number number $b))
+        (letv: (($at (ftos_least $number i64)))
+            (when (all (eq $b $c) (eq (stof $at f64) $number) (ult (sub $at 1) (ucast (load headers (addr $text &LEN) u32) u64)))
+                (letv: (($string (load machine (idx (load pure (addr (tc) &CHARACTERS) ptr)
+                        (ucast (load headers (addr (idx $text $at 1) &BEFORE_BYTES) u8) u64) 8) ptr)))
+                    (when (nz $string) (dov (set $dst (box string $string)) (^set_count 1) ,done)))))
+        (discard $a))
+    macro ^quick3 (,way) (dov
+        (when (eq (case kind) &PART) (^character (branch (label end))))
+        (^is_quick
+            (call leaf tentative (case code) (arglist (carg (tc) ptr) (carg $a u64) (carg $b u64) (carg $c u64)) u64)
+            (branch (label unfit)))
+        (branch (label end))
+        (mark unfit)
+        ,way
+        (mark end))
     // Or a closure stands for what is called.
     macro ^or_callable (,given ,arguments) (let: (($given ,given))
         (if (ne $given &ABSENT) $given (invoke observes (^code (^method)) ,arguments u64)))

@@ -29,7 +29,7 @@ pub(crate) struct CallCase {
     pub identity: u64,
     /// The address of the code that this call enters; of `setmetatable`, the shape that the table gets.
     pub code: u64,
-    /// One of [`CLOSURE`] to [`GIVES_METATABLE`].
+    /// One of [`CLOSURE`] to [`PART`].
     pub kind: u32,
     /// Of what has a `__call`: the offset of that among the slots of the metatable, and what such closures have as their code. The identity is the
     /// metatable's shape.
@@ -157,6 +157,9 @@ pub(crate) const CALLABLE: u32 = 11;
 
 /// It is `setmetatable`, of a table that has none.
 pub(crate) const GIVES_METATABLE: u32 = 12;
+
+/// It is `string.sub`, of two positions; with the code of the quick function, which makes objects.
+pub(crate) const PART: u32 = 13;
 
 /// The heap has never been in this epoch.
 pub(crate) const NEVER: u64 = u64::MAX;

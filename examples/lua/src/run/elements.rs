@@ -14,7 +14,7 @@ use crate::run::cases::{
     note_kind,
 };
 use crate::run::error::Result;
-use crate::run::fields::{get_index, get_missing, inherited, set_case, set_index, set_named};
+use crate::run::fields::{get_index, get_missing, grown, inherited, set_case, set_index, set_named};
 #[cfg(doc)]
 use crate::run::lookups::Lookups;
 use crate::run::vm::Vm;
@@ -89,6 +89,22 @@ pub(crate) fn get_element(
     get_index(vm, frames, object, key)
 }
 
+/// Assigns to an element of a table without a metatable, which is not in a slot: it is looked for once.
+fn set_plain(
+    vm: &mut Vm,
+    frames: &Frames<'_>,
+    table: Gc<Table>,
+    (key, value): (Value, Value),
+    cases: Cases<'_, ElementCase>,
+) -> Result<u64> {
+    match vm.heap.assign(table, key, value) {
+        Ok(true) => note(vm, table, key, cases),
+        Ok(false) => grown(vm, frames)?,
+        Err(error) => vm.fail_on_key(frames, error)?,
+    }
+    Ok(NIL)
+}
+
 /// Gives `ABSENT` if there is a metamethod to call.
 pub(crate) fn set_element(
     vm: &mut Vm,
@@ -100,6 +116,10 @@ pub(crate) fn set_element(
     by: Cases<'_, OperatorCase>,
 ) -> Result<u64> {
     let table = Value(object).as_table();
+    let has_slot = |table: &Gc<Table>| Value(key).as_string().is_some() && !table.shape.get().is_dictionary();
+    if let Some(table) = table.filter(|table| table.metatable().is_none() && !has_slot(table)) {
+        return set_plain(vm, &frames, table, (Value(key), Value(value)), cases);
+    }
     let has_metatable = table.is_some_and(|table| table.metatable().is_some());
     let may_be_in_array = Value(key).as_integer().is_some_and(|key| key > 0);
     // What is there is replaced, whatever a metatable says.

@@ -353,7 +353,7 @@ pub(crate) fn set_field(
 }
 
 /// Lets the collector work, if it is its turn: a table that grows and grows is to be noticed.
-fn grown(vm: &mut Vm, frames: &Frames<'_>) -> Result<()> {
+pub(super) fn grown(vm: &mut Vm, frames: &Frames<'_>) -> Result<()> {
     if vm.heap.wants_step() { vm.collect_due(frames) } else { Ok(()) }
 }
 

@@ -35,6 +35,8 @@ pub(super) const NOTHING: usize = offset_of!(Vm, lookups.nothing);
 pub(super) const BYTES: usize = size_of::<Str>();
 /// One less: the first has number 1.
 pub(super) const BEFORE_BYTES: usize = BYTES - 1;
+/// Where the address of the strings of one byte is, which stay.
+pub(super) const CHARACTERS: usize = offset_of!(Vm, heap.strings.single);
 pub(super) const UNDERSCORES: u16 = u16::from_ne_bytes(*b"__");
 /// Where a table has the value of key 0, and what its flags are when it is made.
 pub(super) const ZERO: usize = offset_of!(Table, zero);

@@ -14,7 +14,7 @@ use super::lookups::{
 };
 use super::slow::*;
 use crate::object::function::Closure;
-use crate::object::hash::FACTOR;
+use crate::object::hash::{FACTOR, FOLD};
 use crate::object::table::Table;
 use crate::object::value::{ABSENT, FALSE, FUNCTION, NIL, STRING, TABLE, THREAD, TRUE};
 use azulejo::prelude::*;
@@ -313,7 +313,8 @@ template! {
     macro ^is_of_key (,part ,entry) (all (ne ,entry ,part) (eq (load headers ,entry u64) $key))
     // The address of a key's value in a hash part, and in slots; the part itself if the key is not in it, zero if neither is found out quickly.
     macro ^in_hash (,part) (let: (($mask (ucast (load headers (addr ,part &HASH_MASK) u32) u64))
-            ($place (shr (mul (xor $key (shr $key 32)) &FACTOR) 32)) ($first (^entry ,part $mask $place)))
+            ($product (mul (xor $key (shr $key 32)) &FACTOR)) ($place (xor (shr $product 32) (shr $product &FOLD)))
+            ($first (^entry ,part $mask $place)))
         (if (^is_of_key ,part $first) (addr $first &ENTRY_VALUE)
             (let: (($second (^entry ,part $mask (add $place 1))))
                 (if (^is_of_key ,part $second) (addr $second &ENTRY_VALUE)
