@@ -12,6 +12,7 @@ fn main() -> ExitCode {
         }
     };
     share_arena();
+    end_with_reader();
     // Deep recursion of the program needs a deep stack.
     let thread = std::thread::Builder::new().stack_size(command::STACK);
     let thread = thread.spawn(move || command::run(&options));
@@ -28,5 +29,14 @@ fn share_arena() {
     // SAFETY: the function sets a number, and there is no other thread yet.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+/// Ends the process when nobody reads any more what it writes to a pipe, as programs of C do. Rust's would go on.
+fn end_with_reader() {
+    #[cfg(unix)]
+    // SAFETY: from here on the signal does what the system does for it, and there is no other thread yet.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
     }
 }

@@ -79,6 +79,25 @@ fn interrupted(mut command: Command, input: &str, times: usize) -> Output {
 
 #[cfg(unix)]
 #[test]
+fn a_script_ends_when_nobody_reads_what_it_writes() {
+    use std::io::Read;
+    use std::os::unix::process::ExitStatusExt;
+
+    for tier in TIERS {
+        let mut command = command("endless.lua", "for i = 1, 1e7 do print(i) end");
+        let mut child =
+            command.args(["--tier", tier, "endless.lua"]).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut stdout = child.stdout.take().expect("it was asked for");
+        let mut first = [0; 4];
+        stdout.read_exact(&mut first).expect("it writes");
+        drop(stdout);
+        assert_eq!(&first, b"1\n2\n", "{tier}");
+        assert_eq!(child.wait().expect("it ends").signal(), Some(libc::SIGPIPE), "{tier}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn an_interrupt_stops_a_script_and_says_where_it_was() {
     let script = "local function spin(n)
   while true do

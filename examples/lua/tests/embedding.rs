@@ -416,3 +416,75 @@ fn errors_know_where_they_were_raised() -> LuaResult<()> {
     assert!(LuaError::Runtime("made by Rust code".into()).traceback().is_none());
     Ok(())
 }
+
+#[test]
+fn values_of_other_programs_are_refused_wherever_they_get() -> LuaResult<()> {
+    let (lua, other) = (Lua::new(), Lua::new());
+    let function: LuaFunction = other.load("function() return 1 end").eval()?;
+    assert!(matches!(lua.create_thread(&function), Err(LuaError::OtherProgram)));
+    assert!(matches!(lua.globals().set("f", function.clone()), Err(LuaError::OtherProgram)));
+    assert!(matches!(lua.create_registry_value(function), Err(LuaError::OtherProgram)));
+    // An error may have a value, too.
+    let thrown = other.load("error({})").exec().expect_err("it fails");
+    let throw = lua.create_function(move |_, ()| -> LuaResult<()> { Err(thrown.clone()) });
+    lua.globals().set("throw", throw)?;
+    let message: String = lua.load("return select(2, pcall(throw))").eval()?;
+    assert_eq!(message, "a value belongs to another program");
+    Ok(())
+}
+
+#[test]
+fn what_rust_code_makes_and_drops_is_collected() -> LuaResult<()> {
+    const MOST: usize = 8 << 20;
+    let lua = Lua::new();
+    let nothing: LuaFunction = lua.load("function() end").eval()?;
+    let table = lua.create_table();
+    type Making<'a> = &'a dyn Fn(usize) -> LuaResult<()>;
+    let makers: [(&str, Making<'_>); 6] = [
+        ("tables", &|_| lua.create_table().set("x", 1)),
+        ("texts", &|at| {
+            drop(lua.create_string(format!("{at} {}", "x".repeat(100))));
+            Ok(())
+        }),
+        ("functions", &|at| {
+            drop(lua.create_function(move |_, ()| Ok(at)));
+            Ok(())
+        }),
+        ("arguments", &|at| nothing.call(vec![at; 10])),
+        ("keys", &|at| table.get::<LuaValue>(format!("{at} {}", "x".repeat(100))).map(drop)),
+        ("fields", &|at| table.set("field", vec![at; 10])),
+    ];
+    for (what, make) in makers {
+        for at in 0..200_000 {
+            make(at)?;
+            assert!(lua.used_memory() < MOST, "{what}: {} bytes after {at}", lua.used_memory());
+        }
+    }
+    Ok(())
+}
+
+/// Something large, and how many of it there are.
+struct Large([u64; 10_000], Rc<Cell<usize>>);
+
+impl UserData for Large {}
+
+impl Drop for Large {
+    fn drop(&mut self) {
+        self.1.set(self.1.get() - 1);
+    }
+}
+
+#[test]
+fn large_values_of_rust_are_dropped_soon() -> LuaResult<()> {
+    let (lua, count) = (Lua::new(), Rc::new(Cell::new(0)));
+    for at in 0..5000 {
+        count.set(count.get() + 1);
+        let large = lua.create_userdata(Large([at; 10_000], count.clone()));
+        assert_eq!(large.borrow::<Large>()?.0[9], at);
+        // Each is 80 KB.
+        assert!(count.get() < 1000, "{} are there after {at}", count.get());
+    }
+    drop(lua);
+    assert_eq!(count.get(), 0);
+    Ok(())
+}

@@ -247,6 +247,29 @@ fn a_function_of_rust_may_interrupt_its_own_program() {
         let ended = lua.load("pcall(function() stop() spin() end) n = -1").exec();
         assert!(matches!(ended, Err(LuaError::Interrupted)), "{tiers:?}: {ended:?}");
         assert!(lua.globals().get::<f64>("n").unwrap() >= 0.0 && is_well(&lua), "{tiers:?}");
+        // Nothing behind the function runs, though nothing there is a loop or a call of Lua.
+        let ended = lua.load("n = 1 stop() n = tostring(-2)").exec();
+        assert!(matches!(ended, Err(LuaError::Interrupted)), "{tiers:?}: {ended:?}");
+        assert!(lua.globals().get::<f64>("n").unwrap() == 1.0 && is_well(&lua), "{tiers:?}");
+    }
+}
+
+#[test]
+fn functions_of_the_library_that_take_long_are_interrupted() {
+    let lua = Lua::with_all_libraries();
+    let interrupter = lua.interrupter();
+    for code in [
+        "table.insert({ 1 }, -2 ^ 31 + 10, 1)",
+        "text:gsub('ab', '')",
+        "for _ in text:gmatch('[^b]b') do end",
+        "text:find('[^b][^a]b')",
+    ] {
+        lua.load("text = text or ('ab'):rep(2 ^ 25)").exec().unwrap();
+        let later = Later::interrupts(&interrupter, Duration::from_millis(10));
+        let ended = lua.load(code).exec();
+        drop(later);
+        assert!(matches!(ended, Err(LuaError::Interrupted)), "{code}: {ended:?}");
+        assert_eq!(lua.load("return #text").eval::<f64>().unwrap(), 2f64.powi(26));
     }
 }
 

@@ -12,8 +12,9 @@ impl Lua {
     /// Sets how many bytes the heap may have that are alive, from now on; zero stands for any number. Returns what it was.
     ///
     /// A program that needs more gets an error, which it may catch: `not enough memory`. It gets it when the collector has found that
-    /// so much is alive, so the heap may have had up to about twice as many bytes for a moment. What Rust code makes, and code and
-    /// source of functions, do not count.
+    /// so much is alive, so the heap may have had up to about twice as many bytes for a moment. The stacks of
+    /// coroutines, the code of functions, the memory in which a text is read, and what values of Rust have do not count: who runs programs of people
+    /// that nobody knows lets the system limit the process, too.
     ///
     /// ```
     /// use azulejo_lua::api::Lua;

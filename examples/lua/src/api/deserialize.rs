@@ -4,6 +4,7 @@
 //! other one a map; a number without a fraction is an integer.
 
 use super::{Lua, LuaError, LuaResult, LuaTable, LuaValue, Pairs};
+use crate::depth::StackEnd;
 use serde::Deserializer as _;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Visitor};
 
@@ -29,7 +30,7 @@ impl Lua {
     /// # Ok::<(), LuaError>(())
     /// ```
     pub fn from_value<T: DeserializeOwned>(&self, value: LuaValue) -> LuaResult<T> {
-        T::deserialize(Deserializer(value))
+        T::deserialize(Deserializer { value, stack: StackEnd::find() })
     }
 }
 
@@ -40,42 +41,53 @@ impl de::Error for LuaError {
 }
 
 /// Gives a value.
-struct Deserializer(LuaValue);
+struct Deserializer {
+    value: LuaValue,
+    stack: StackEnd,
+}
 
 /// Gives the elements of a table.
 struct TableElements {
     table: LuaTable,
     next: u32,
     len: u32,
+    stack: StackEnd,
 }
 
 /// Gives the keys and values of a table.
 struct Entries {
     pairs: Pairs<LuaValue, LuaValue>,
     value: LuaValue,
+    stack: StackEnd,
 }
 
 /// Gives a variant, and what is in it.
 struct Variant {
     name: LuaValue,
     content: LuaValue,
+    stack: StackEnd,
 }
 
 impl Deserializer {
+    /// What gives a value that is in another one; an error if the stack ends.
+    fn inner(value: LuaValue, stack: StackEnd) -> LuaResult<Deserializer> {
+        if stack.is_near() { Err(LuaError::nests_too_deep()) } else { Ok(Deserializer { value, stack }) }
+    }
+
     /// The elements of a sequence. Some may be `nil`, which end it for Lua: then the last one that there is ends it here, unless more are
     /// missing than there are.
-    fn elements(table: LuaTable) -> TableElements {
+    fn elements(table: LuaTable, stack: StackEnd) -> TableElements {
         let keys = table.pairs::<LuaValue, LuaValue>().filter_map(|pair| match pair {
             Ok((LuaValue::Number(key), _)) if key >= 1.0 && key <= u32::MAX as f64 => Some(key as u32),
             _ => None,
         });
         let (count, last) = keys.fold((0u32, 0), |(count, last), key| (count + 1, last.max(key)));
         let len = if last / 2 <= count { last } else { table.raw_len() };
-        TableElements { next: 1, len, table }
+        TableElements { next: 1, len, table, stack }
     }
 
-    fn entries(table: &LuaTable) -> Entries {
-        Entries { pairs: table.pairs(), value: LuaValue::Nil }
+    fn entries(table: &LuaTable, stack: StackEnd) -> Entries {
+        Entries { pairs: table.pairs(), value: LuaValue::Nil, stack }
     }
 }
 
@@ -83,7 +95,7 @@ impl<'de> de::Deserializer<'de> for Deserializer {
     type Error = LuaError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> LuaResult<V::Value> {
-        match self.0 {
+        match self.value {
             LuaValue::Nil => visitor.visit_unit(),
             LuaValue::Boolean(value) => visitor.visit_bool(value),
             LuaValue::Number(number) if number as i64 as f64 == number => visitor.visit_i64(number as i64),
@@ -92,27 +104,32 @@ impl<'de> de::Deserializer<'de> for Deserializer {
                 Ok(text) => visitor.visit_string(text),
                 Err(error) => visitor.visit_byte_buf(error.into_bytes()),
             },
-            LuaValue::Table(table) if table.raw_len() > 0 => visitor.visit_seq(Deserializer::elements(table)),
-            LuaValue::Table(table) => visitor.visit_map(Deserializer::entries(&table)),
+            LuaValue::Table(table) if table.raw_len() > 0 => {
+                visitor.visit_seq(Deserializer::elements(table, self.stack))
+            }
+            LuaValue::Table(table) => visitor.visit_map(Deserializer::entries(&table, self.stack)),
             other => Err(LuaError::conversion(other.type_name(), "data")),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> LuaResult<V::Value> {
-        if self.0.is_nil() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.value.is_nil() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> LuaResult<V::Value> {
-        match self.0 {
-            LuaValue::Table(table) => visitor.visit_seq(Deserializer::elements(table)),
+        match self.value {
+            LuaValue::Table(table) => visitor.visit_seq(Deserializer::elements(table, self.stack)),
             _ => self.deserialize_any(visitor),
         }
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> LuaResult<V::Value> {
-        match self.0 {
+        match self.value {
             // What is missing is `nil`.
-            LuaValue::Table(table) => visitor.visit_seq(TableElements { next: 1, len: len as u32, table }),
+            LuaValue::Table(table) => {
+                let elements = TableElements { next: 1, len: len as u32, table, stack: self.stack };
+                visitor.visit_seq(elements)
+            }
             _ => self.deserialize_any(visitor),
         }
     }
@@ -127,8 +144,8 @@ impl<'de> de::Deserializer<'de> for Deserializer {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> LuaResult<V::Value> {
-        match &self.0 {
-            LuaValue::Table(table) => visitor.visit_map(Deserializer::entries(table)),
+        match &self.value {
+            LuaValue::Table(table) => visitor.visit_map(Deserializer::entries(table, self.stack)),
             _ => self.deserialize_any(visitor),
         }
     }
@@ -152,16 +169,16 @@ impl<'de> de::Deserializer<'de> for Deserializer {
         _: &'static [&'static str],
         visitor: V,
     ) -> LuaResult<V::Value> {
-        let variant = match self.0 {
+        let variant = match self.value {
             LuaValue::Table(table) => {
                 let mut pairs = table.pairs();
                 let first = pairs.next().ok_or(LuaError::conversion("empty table", "a variant"))??;
                 if pairs.next().is_some() {
                     return Err(de::Error::custom(format!("a table with one key expected for {name}")));
                 }
-                Variant { name: first.0, content: first.1 }
+                Variant { name: first.0, content: first.1, stack: self.stack }
             }
-            name => Variant { name, content: LuaValue::Nil },
+            name => Variant { name, content: LuaValue::Nil, stack: self.stack },
         };
         visitor.visit_enum(variant)
     }
@@ -180,7 +197,7 @@ impl<'de> de::SeqAccess<'de> for TableElements {
         }
         let value = self.table.raw_get(self.next)?;
         self.next += 1;
-        seed.deserialize(Deserializer(value)).map(Some)
+        seed.deserialize(Deserializer::inner(value, self.stack)?).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -195,11 +212,12 @@ impl<'de> de::MapAccess<'de> for Entries {
         let Some(pair) = self.pairs.next() else { return Ok(None) };
         let (key, value) = pair?;
         self.value = value;
-        seed.deserialize(Deserializer(key)).map(Some)
+        seed.deserialize(Deserializer::inner(key, self.stack)?).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> LuaResult<V::Value> {
-        seed.deserialize(Deserializer(std::mem::replace(&mut self.value, LuaValue::Nil)))
+        let value = std::mem::replace(&mut self.value, LuaValue::Nil);
+        seed.deserialize(Deserializer::inner(value, self.stack)?)
     }
 }
 
@@ -208,7 +226,8 @@ impl<'de> de::EnumAccess<'de> for Variant {
     type Variant = Deserializer;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> LuaResult<(V::Value, Deserializer)> {
-        Ok((seed.deserialize(Deserializer(self.name))?, Deserializer(self.content)))
+        let name = seed.deserialize(Deserializer { value: self.name, stack: self.stack })?;
+        Ok((name, Deserializer::inner(self.content, self.stack)?))
     }
 }
 
@@ -216,7 +235,7 @@ impl<'de> de::VariantAccess<'de> for Deserializer {
     type Error = LuaError;
 
     fn unit_variant(self) -> LuaResult<()> {
-        match self.0 {
+        match self.value {
             LuaValue::Nil => Ok(()),
             other => Err(LuaError::conversion(other.type_name(), "nothing in the variant")),
         }
@@ -300,5 +319,42 @@ mod tests {
         assert_eq!(said("{ Circle = print }"), Err("data expected, got function".into()));
         assert!(said("'Circle'").is_err());
         assert_eq!(said("'Nothing'"), Ok(Shape::Nothing));
+    }
+
+    /// As long as a table says.
+    #[derive(Deserialize, Debug)]
+    struct List {
+        next: Option<Box<List>>,
+    }
+
+    /// Contains itself, in each way in which a value may be in another one.
+    struct Endless(u8);
+
+    impl Serialize for Endless {
+        fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            match self.0 {
+                0 => to.collect_seq([self]),
+                1 => to.collect_map([("key", self)]),
+                2 => to.serialize_some(self),
+                _ => to.serialize_newtype_variant("Endless", 0, "Variant", self),
+            }
+        }
+    }
+
+    #[test]
+    fn what_nests_without_end_is_an_error() {
+        let lua = Lua::new();
+        let list = |text: &str| lua.from_value::<List>(lua.load(text).eval().expect("it is a table"));
+        let length = |list: List| std::iter::successors(Some(&list), |list| list.next.as_deref()).count();
+        assert_eq!(
+            list("local t = {} for i = 2, 100 do t = { next = t } end return t").map(length).ok(),
+            Some(100)
+        );
+        let said = list("local t = {} t.next = t return t").expect_err("it has no end").to_string();
+        assert_eq!(said, "a value nests too deep, or contains itself");
+        for way in 0..4 {
+            assert_eq!(lua.to_value(&Endless(way)).expect_err("it has no end").to_string(), said, "{way}");
+        }
+        assert_eq!(lua.load("return 1").eval::<i64>().expect("the program is well"), 1);
     }
 }

@@ -126,6 +126,12 @@ impl LuaError {
         }
     }
 
+    /// The stack would not do for all values in a value.
+    #[cfg(feature = "serde")]
+    pub(super) fn nests_too_deep() -> LuaError {
+        LuaError::Runtime("a value nests too deep, or contains itself".into())
+    }
+
     /// The error of a value that stands behind so many others.
     pub(super) fn behind(self, others: usize) -> LuaError {
         match self {
@@ -203,7 +209,10 @@ impl Lua {
         match error {
             LuaError::Syntax { message, .. } => self.with(|vm, _| vm.text(&message)),
             LuaError::Runtime(message) => self.with(|vm, _| vm.text(&message)),
-            LuaError::Thrown(value) => value.bits(self).unwrap_or(Value::NIL),
+            LuaError::Thrown(value) => match value.bits(self) {
+                Ok(value) => value,
+                Err(error) => self.with(|vm, _| vm.text(&error.to_string())),
+            },
             LuaError::External(_) => self.with(|vm, _| {
                 let userdata = vm.heap.userdata(Box::new(CarriedError(error)));
                 let meta = vm.error_metatable();
@@ -217,6 +226,10 @@ impl Lua {
 
 /// Notes where an error is raised that goes to code of Rust. It stays as it is.
 fn note(vm: &mut Vm, frames: &Frames<'_>, args: &[Value]) -> Result<Value> {
+    if args[0].as_string().is_none() {
+        // Nobody is told where that was.
+        return Ok(args[0]);
+    }
     // The first level is this function.
     let text = vm.traceback(&vm.levels(frames), None, 1, 0);
     vm.failed_at = Some(String::from_utf8_lossy(&text).into());
@@ -234,12 +247,15 @@ impl Vm {
 
     /// Fails with an error that a function of Rust passes on: it has come from where it was raised first.
     pub(super) fn pass_on<T>(&mut self, frames: &Frames<'_>, error: &LuaError, value: Value) -> Result<T> {
-        let goes_on = self.handlers.last() == Some(&Some(self.notes));
-        let thrown = self.throw(frames, value);
-        if goes_on && let LuaError::Runtime(LuaMessage { traceback: Some(traceback), .. }) = error {
+        if self.handlers.last() == Some(&Some(self.notes))
+            && let LuaError::Runtime(LuaMessage { traceback: Some(traceback), .. }) = error
+        {
+            // Whoever gets it is told where that was. To look anew at all that runs takes long where Rust and Lua call each other many times.
             self.failed_at = Some(Rc::clone(traceback));
+            self.error = value;
+            return Err(Thrown::Error);
         }
-        thrown
+        self.throw(frames, value)
     }
 }
 

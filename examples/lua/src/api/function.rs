@@ -96,7 +96,7 @@ impl Lua {
         function: impl Fn(&Lua, Vec<LuaValue>) -> std::result::Result<Vec<LuaValue>, Fault> + 'static,
     ) -> LuaFunction {
         let closed = Closed(Box::new(function));
-        let value = self.with(|vm, _| {
+        let value = self.make(|vm| {
             let closed = Value::object(USERDATA, vm.heap.userdata(Box::new(closed)));
             vm.native_function("?", call_closed, &[closed])
         });

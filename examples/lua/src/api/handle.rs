@@ -85,7 +85,19 @@ impl Lua {
         work(vm, &self.0.frames.get())
     }
 
-    /// Uses the program in a way that Lua code may make fail.
+    /// Makes an object. The collector works first, if it is its turn: what it finds to be garbage is dropped, but finalizers, which may fail,
+    /// wait for a call.
+    pub(super) fn make<T>(&self, work: impl FnOnce(&mut Vm) -> T) -> T {
+        self.with(|vm, frames| {
+            if vm.heap.wants_step() {
+                vm.collect(frames, false);
+                vm.drop_lost_values(frames);
+            }
+            work(vm)
+        })
+    }
+
+    /// Uses the program in a way that Lua code may make fail. All values that `work` has must be kept by handles: the collector may work first.
     pub(super) fn attempt<T>(
         &self,
         work: impl FnOnce(&mut Vm, &Frames<'_>) -> Result<T, Thrown>,
@@ -96,7 +108,8 @@ impl Lua {
             let noting = vm.noting();
             vm.handlers.push(Some(noting));
             vm.failed_at = None;
-            let result = work(vm, frames);
+            let collected = if vm.heap.wants_step() { vm.collect_due(frames) } else { Ok(()) };
+            let result = collected.and_then(|()| work(vm, frames));
             // A program that is stopped leaves those of its calls.
             vm.handlers.truncate(before);
             vm.show_output();

@@ -4,6 +4,7 @@
 //! tables by their keys; a variant of an enum as its name, or as a table whose only key is its name.
 
 use super::{IntoLua, Lua, LuaError, LuaResult, LuaTable, LuaValue};
+use crate::depth::StackEnd;
 use serde::ser::{self, Serialize};
 
 impl Lua {
@@ -23,8 +24,11 @@ impl Lua {
     /// assert_eq!(lua.load("return server.name .. server.ports[2]").eval::<String>()?, "one443");
     /// # Ok::<(), LuaError>(())
     /// ```
+    ///
+    /// A value that nests so deep that the stack would not do is an error. So is one in [`from_value`](Self::from_value), and a table that contains
+    /// itself.
     pub fn to_value<T: Serialize + ?Sized>(&self, value: &T) -> LuaResult<LuaValue> {
-        value.serialize(Serializer(self))
+        value.serialize(Serializer { lua: self, stack: StackEnd::find() })
     }
 }
 
@@ -36,11 +40,14 @@ impl ser::Error for LuaError {
 
 /// Makes values.
 #[derive(Clone, Copy)]
-struct Serializer<'a>(&'a Lua);
+struct Serializer<'a> {
+    lua: &'a Lua,
+    stack: StackEnd,
+}
 
 /// Makes a table, of elements or of keys and values.
 struct Filling<'a> {
-    lua: &'a Lua,
+    of: Serializer<'a>,
     table: LuaTable,
     /// How many elements there are.
     len: u32,
@@ -63,24 +70,30 @@ impl Serializer<'_> {
 
 impl<'a> Serializer<'a> {
     fn filling(self, variant: Option<&'static str>) -> LuaResult<Filling<'a>> {
-        Ok(Filling { lua: self.0, table: self.0.create_table(), len: 0, key: LuaValue::Nil, variant })
+        let of = self.deeper()?;
+        Ok(Filling { of, table: self.lua.create_table(), len: 0, key: LuaValue::Nil, variant })
+    }
+
+    /// This, for what is in a value; an error if the stack ends.
+    fn deeper(self) -> LuaResult<Serializer<'a>> {
+        if self.stack.is_near() { Err(LuaError::nests_too_deep()) } else { Ok(self) }
     }
 }
 
 impl Filling<'_> {
     fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> LuaResult<()> {
         self.len += 1;
-        self.table.raw_set(self.len, self.lua.to_value(value)?)
+        self.table.raw_set(self.len, value.serialize(self.of)?)
     }
 
     fn put<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> LuaResult<()> {
-        self.table.raw_set(key, self.lua.to_value(value)?)
+        self.table.raw_set(key, value.serialize(self.of)?)
     }
 
     fn finish(self) -> LuaResult<LuaValue> {
         let value = LuaValue::Table(self.table);
         match self.variant {
-            Some(variant) => of_variant(self.lua, variant, value),
+            Some(variant) => of_variant(self.of.lua, variant, value),
             None => Ok(value),
         }
     }
@@ -133,11 +146,11 @@ impl<'a> ser::Serializer for Serializer<'a> {
     }
 
     fn serialize_str(self, value: &str) -> LuaResult<LuaValue> {
-        value.into_lua(self.0)
+        value.into_lua(self.lua)
     }
 
     fn serialize_bytes(self, value: &[u8]) -> LuaResult<LuaValue> {
-        value.into_lua(self.0)
+        value.into_lua(self.lua)
     }
 
     fn serialize_none(self) -> LuaResult<LuaValue> {
@@ -145,7 +158,7 @@ impl<'a> ser::Serializer for Serializer<'a> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> LuaResult<LuaValue> {
-        value.serialize(self)
+        value.serialize(self.deeper()?)
     }
 
     fn serialize_unit(self) -> LuaResult<LuaValue> {
@@ -175,7 +188,7 @@ impl<'a> ser::Serializer for Serializer<'a> {
         variant: &'static str,
         value: &T,
     ) -> LuaResult<LuaValue> {
-        of_variant(self.0, variant, value.serialize(self)?)
+        of_variant(self.lua, variant, value.serialize(self.deeper()?)?)
     }
 
     fn serialize_seq(self, _: Option<usize>) -> LuaResult<Filling<'a>> {
@@ -265,13 +278,13 @@ impl ser::SerializeMap for Filling<'_> {
     type Error = LuaError;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> LuaResult<()> {
-        self.key = self.lua.to_value(key)?;
+        self.key = key.serialize(self.of)?;
         Ok(())
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> LuaResult<()> {
         let key = std::mem::replace(&mut self.key, LuaValue::Nil);
-        self.table.raw_set(key, self.lua.to_value(value)?)
+        self.table.raw_set(key, value.serialize(self.of)?)
     }
 
     fn end(self) -> LuaResult<LuaValue> {

@@ -27,7 +27,7 @@ pub struct LuaTable(pub(super) Handle);
 impl Lua {
     /// Makes an empty table.
     pub fn create_table(&self) -> LuaTable {
-        LuaTable(self.keep(self.with(|vm, _| Value::table(vm.heap.table(Room::default())))))
+        LuaTable(self.keep(self.make(|vm| Value::table(vm.heap.table(Room::default())))))
     }
 
     /// Makes a table of keys and their values.
@@ -71,8 +71,10 @@ impl LuaTable {
     /// The value of a key, as Lua code finds it: by metamethods, too.
     pub fn get<V: FromLua>(&self, key: impl IntoLua) -> LuaResult<V> {
         let lua = &self.0.lua;
-        let key = key.into_lua(lua)?.bits(lua)?;
-        let value = lua.attempt(|vm, frames| vm.get(frames, self.0.value(), key))?;
+        // The handle keeps it until it is looked for.
+        let key = key.into_lua(lua)?;
+        let bits = key.bits(lua)?;
+        let value = lua.attempt(|vm, frames| vm.get(frames, self.0.value(), bits))?;
         V::from_lua(lua.value(value), lua)
     }
 

@@ -26,12 +26,15 @@ pub struct LuaThread(pub(super) Handle);
 impl Lua {
     /// Makes a coroutine that calls a function of Lua.
     pub fn create_thread(&self, function: &LuaFunction) -> LuaResult<LuaThread> {
+        if !self.owns(&function.0) {
+            return Err(LuaError::OtherProgram);
+        }
         let function = function.0.value();
         if function.object_kind() != Some(ObjectKind::Closure) {
             return Err(LuaError::conversion("function of Rust", "function of Lua"));
         }
         let closure: Gc<Closure> = function.as_object(FUNCTION).expect("it is a function");
-        Ok(LuaThread(self.keep(self.with(|vm, _| Value::object(THREAD, vm.new_thread(closure))))))
+        Ok(LuaThread(self.keep(self.make(|vm| Value::object(THREAD, vm.new_thread(closure))))))
     }
 }
 

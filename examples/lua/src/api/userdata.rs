@@ -321,7 +321,7 @@ impl Lua {
     /// Gives Lua a value of Rust.
     pub fn create_userdata<T: UserData>(&self, value: T) -> AnyUserData {
         let metatable = self.metatable_of::<T>();
-        let userdata = self.with(|vm, _| {
+        let userdata = self.make(|vm| {
             let userdata = vm.heap.userdata(Box::new(RefCell::new(value)));
             let metatable = metatable.0.value().as_table();
             vm.heap.set_userdata_metatable(userdata, metatable);

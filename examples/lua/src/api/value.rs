@@ -98,6 +98,6 @@ impl Lua {
 
     /// Makes a string.
     pub fn create_string(&self, bytes: impl AsRef<[u8]>) -> LuaString {
-        LuaString(self.keep(self.with(|vm, _| Value::string(vm.heap.string(bytes.as_ref())))))
+        LuaString(self.keep(self.make(|vm| Value::string(vm.heap.string(bytes.as_ref())))))
     }
 }

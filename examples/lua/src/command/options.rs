@@ -92,6 +92,9 @@ impl Options {
                     let name = later(None, &mut options).unwrap_or_default();
                     options.tiers = tiers(&name)?;
                 }
+                _ if text.starts_with("--tier=") => {
+                    options.tiers = tiers(&text.as_bytes()["--tier=".len()..])?
+                }
                 _ if text.starts_with("--profile=") => {
                     options.has_profile = true;
                     options.folded = text.strip_prefix("--profile=").map(OsString::from);

@@ -57,6 +57,10 @@ fn insert(vm: &mut Vm, frames: &Frames<'_>, values: &[Value]) -> Result<Value> {
                 insert_between(vm, frames, table, at, end, args.get(3))?;
             } else {
                 for place in (at + 1..=end).rev() {
+                    // A place may be far away.
+                    if place % (1 << 16) == 0 {
+                        vm.look_for_stop()?;
+                    }
                     set_element(vm, frames, table, place, table.get_integer(place - 1))?;
                 }
                 set_element(vm, frames, table, at, args.get(3))?;

@@ -406,6 +406,7 @@ impl Heap {
     /// A value of Rust.
     pub(crate) fn userdata(&mut self, value: Box<dyn Any>) -> Gc<Userdata> {
         let (metatable, environment) = (Cell::new(None), Cell::new(None));
+        self.charge(size_of_val(&*value));
         self.with_values(ObjectKind::Userdata, &[], |header| Userdata {
             header,
             metatable,

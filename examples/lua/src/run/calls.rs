@@ -9,11 +9,12 @@ use crate::object::table::{Position, Table};
 use crate::object::value::{ABSENT, FUNCTION, Value};
 use crate::run::cases::{ALLOCATES, CALLABLE, CLOSURE, CallCase, GIVES_METATABLE, SELECT};
 use crate::run::draft::CALLEE;
-use crate::run::error::{Attempt, IN_HANDLER, Result, Thrown};
+use crate::run::error::{Attempt, Ending, IN_HANDLER, Result, Thrown};
 use crate::run::vm::{Failure, THROWN, Vm, pack_of};
 use azulejo::prelude::*;
 use azulejo::{Cases, Frames};
 use std::mem::MaybeUninit;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A function of Rust: it gets the frames that wait for it and its arguments, and gives its first result. Of more than one, or none,
 /// [`Vm::give`] says so.
@@ -71,6 +72,7 @@ impl Vm {
         if self.heap.wants_step() {
             self.collect_after(frames, first)?;
         }
+        self.look_for_stop()?;
         Ok(first.0)
     }
 
@@ -94,6 +96,15 @@ impl Vm {
         let function: NativeFunction = unsafe { std::mem::transmute(native.function as usize) };
         self.results.count = 1;
         self.activated(native, frames, arguments, |vm| function(vm, frames, arguments))
+    }
+
+    /// Fails if the program is to end. Code of the engine looks by itself; this is for what takes long in Rust.
+    #[inline(always)]
+    pub(crate) fn look_for_stop(&mut self) -> Result<()> {
+        match &self.library.stop {
+            Some(stop) if stop.load(Relaxed) => self.stop(Ending::Interrupted),
+            _ => Ok(()),
+        }
     }
 
     /// Lets the collector work behind a call with this result.

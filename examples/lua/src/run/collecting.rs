@@ -65,7 +65,7 @@ impl Vm {
     }
 
     /// Drops the values of userdata that are gone. They may use the program, which may lose others meanwhile: those wait for their turn.
-    fn drop_lost_values(&mut self, frames: &Frames<'_>) {
+    pub(crate) fn drop_lost_values(&mut self, frames: &Frames<'_>) {
         if self.is_dropping.replace(true) {
             return;
         }

@@ -109,6 +109,8 @@ pub struct Matcher {
     steps: u64,
     /// What that was when it was set.
     limit: u64,
+    /// How many places were looked at.
+    places: u64,
     /// Whether they are to stop.
     stop: Option<Arc<AtomicBool>>,
 }
@@ -130,7 +132,7 @@ impl Matcher {
     pub fn new() -> Matcher {
         let captures = [Capture { start: 0, end: 0 }; MAX_CAPTURES];
         let found = Match { start: 0, end: 0, n_captures: 0, captures };
-        Matcher { found, choices: Vec::new(), steps: ENDLESS, limit: ENDLESS, stop: None }
+        Matcher { found, choices: Vec::new(), steps: ENDLESS, limit: ENDLESS, places: 0, stop: None }
     }
 
     /// Limits the searches from now on, together, to about so many steps back. One that would take more fails with
@@ -160,12 +162,27 @@ impl Matcher {
         self.stop = Some(stop);
     }
 
+    /// Another place is looked at. Many of them take long, too, if no search goes back.
+    #[inline(always)]
+    fn count_place(&mut self) -> Result<(), PatternError> {
+        self.places += 1;
+        match self.places.is_multiple_of(GLANCE) && self.is_stopped() {
+            true => Err(PatternError::Stopped),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Relaxed))
+    }
+
     /// A search has gone back many times.
     #[cold]
     fn look_around(&self) -> Result<(), PatternError> {
-        match &self.stop {
-            Some(stop) if stop.load(Relaxed) => Err(PatternError::Stopped),
-            _ if self.steps == 0 => Err(PatternError::TooManySteps),
+        match self.steps {
+            _ if self.is_stopped() => Err(PatternError::Stopped),
+            0 => Err(PatternError::TooManySteps),
             _ => Ok(()),
         }
     }
@@ -180,6 +197,7 @@ impl Matcher {
         if pattern.is_anchored {
             return self.match_at(pattern, subject, start);
         }
+        self.count_place()?;
         let mut at = start;
         while at <= subject.len() {
             if let Some(first) = pattern.first {
@@ -200,6 +218,7 @@ impl Matcher {
                 return Ok(Some(&self.found));
             }
             at += 1;
+            self.count_place()?;
         }
         Ok(None)
     }
