@@ -488,3 +488,92 @@ fn large_values_of_rust_are_dropped_soon() -> LuaResult<()> {
     assert_eq!(count.get(), 0);
     Ok(())
 }
+
+#[test]
+fn errors_go_to_other_threads() -> LuaResult<()> {
+    let lua = Lua::new();
+    let code = "local n = 0 function fail() n = n + 1 error(setmetatable({ n = n }, { __mode = 'k' })) end";
+    lua.load(code).exec()?;
+    let errors: Vec<LuaError> = (0..100).map(|_| lua.load("fail()").exec().expect_err("it fails")).collect();
+    // Some are dropped elsewhere, and their values may go.
+    let errors = std::thread::spawn(move || errors.into_iter().step_by(2).collect::<Vec<_>>()).join();
+    let errors = errors.expect("nothing panics there");
+    lua.gc_collect()?;
+    for (error, n) in errors.iter().zip((1..).step_by(2)) {
+        let LuaError::Thrown(thrown) = error else { panic!("{error}") };
+        let LuaValue::Table(table) = thrown.value(&lua)? else { panic!("{thrown:?}") };
+        assert_eq!(table.get::<i64>("n")?, n);
+        assert!(matches!(thrown.value(&Lua::new()), Err(LuaError::OtherProgram)));
+    }
+    // Those that nobody has take no memory.
+    let before = lua.used_memory();
+    for _ in 0..20_000 {
+        let error = lua.load("fail()").exec().expect_err("it fails");
+        drop(std::hint::black_box(error));
+        if lua.used_memory() > before + (4 << 20) {
+            panic!("{} bytes, and {before} before", lua.used_memory());
+        }
+    }
+    // The error is there when its program is gone.
+    drop(lua);
+    assert_eq!(errors[0].to_string(), "(error object is a table value)");
+    Ok(())
+}
+
+/// Calls what it gets, while it is changed or used.
+struct Caller(i64);
+
+impl UserData for Caller {
+    fn methods(methods: &mut Methods<'_, Caller>) {
+        methods.add_method("value", |_, caller, ()| Ok(caller.0));
+        methods.add_method("using", |_, _, f: LuaFunction| f.call::<_, ()>(()));
+        methods.add_method_mut("changing", |_, caller, f: LuaFunction| {
+            caller.0 += 1;
+            f.call::<_, ()>(())
+        });
+    }
+}
+
+#[test]
+fn a_value_that_is_in_use_says_so() -> LuaResult<()> {
+    let lua = Lua::new();
+    lua.globals().set("it", lua.create_userdata(Caller(0)))?;
+    for (code, expected) in [
+        (
+            "it:changing(function() it:value() end)",
+            "o.lua:1: a value of type Caller is used while it is changed",
+        ),
+        (
+            "it:using(function() it:changing(print) end)",
+            "o.lua:1: a value of type Caller is changed while it is used",
+        ),
+    ] {
+        let error = lua.load(code).set_name("o.lua").exec().expect_err(code);
+        assert_eq!(error.to_string(), expected);
+    }
+    assert_eq!(
+        lua.load("it:using(function() it:using(function() end) end) return it:value()").eval::<i64>()?,
+        1
+    );
+    Ok(())
+}
+
+#[test]
+fn collections_come_back() -> LuaResult<()> {
+    use std::collections::{BTreeSet, HashSet};
+
+    let lua = Lua::new();
+    let words = HashSet::from(["a".to_string(), "b".to_string()]);
+    lua.globals().set("words", words.clone())?;
+    assert_eq!(lua.load("words.c = false return words").eval::<HashSet<String>>()?, words);
+    assert_eq!(lua.load("return { [3] = true, [1] = 1 }").eval::<BTreeSet<u8>>()?, BTreeSet::from([1, 3]));
+    assert_eq!(lua.load("return { 1, 2 }").eval::<[u8; 2]>()?, [1, 2]);
+    let error = lua.load("return { 1, 2 }").eval::<[u8; 3]>().expect_err("it has two");
+    assert_eq!(error.to_string(), "an array expected, got table of another length");
+    assert_eq!(lua.load("return 'ß'").eval::<char>()?, 'ß');
+    assert!(lua.load("return ''").eval::<char>().is_err() && lua.load("return 'ab'").eval::<char>().is_err());
+    let (value, text) = (lua.load("return {}").eval::<LuaValue>()?, lua.create_string("x"));
+    lua.globals().set(&text, &value)?;
+    assert_eq!(lua.globals().get::<LuaValue>(&text)?, value);
+    Ok(())
+}

@@ -1,10 +1,25 @@
 //! Conversions between values of Rust and of Lua.
 
 use super::{AnyUserData, Lua, LuaError, LuaFunction, LuaResult, LuaString, LuaTable, LuaThread, LuaValue};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 
-/// What can become a value of Lua.
+/// What can become a value of Lua: numbers, texts, handles and references to them, values of types that have methods, and collections of all these.
+///
+/// ```
+/// use azulejo_lua::api::{Lua, LuaError};
+/// use std::collections::BTreeSet;
+///
+/// let lua = Lua::new();
+/// let point = lua.create_sequence_from([3, 4])?;
+/// // A reference to a handle leaves the handle to whoever has it.
+/// lua.globals().set("point", &point)?;
+/// lua.globals().set("letters", BTreeSet::from(['a', 'b']))?;
+/// let code = "assert(letters.a and not letters.c) point[3] = 5 return point";
+/// assert_eq!(lua.load(code).eval::<[i64; 3]>()?, [3, 4, 5]);
+/// assert_eq!(point.raw_len(), 3);
+/// # Ok::<(), LuaError>(())
+/// ```
 pub trait IntoLua {
     /// The value.
     fn into_lua(self, lua: &Lua) -> LuaResult<LuaValue>;
@@ -161,8 +176,43 @@ impl IntoLua for LuaString {
     }
 }
 
+impl IntoLua for &LuaValue {
+    fn into_lua(self, _: &Lua) -> LuaResult<LuaValue> {
+        Ok(self.clone())
+    }
+}
+
+impl IntoLua for &LuaString {
+    fn into_lua(self, _: &Lua) -> LuaResult<LuaValue> {
+        Ok(LuaValue::String(self.clone()))
+    }
+}
+
+impl IntoLua for char {
+    fn into_lua(self, lua: &Lua) -> LuaResult<LuaValue> {
+        (&*self.encode_utf8(&mut [0; 4])).into_lua(lua)
+    }
+}
+
+impl FromLua for char {
+    fn from_lua(value: LuaValue, lua: &Lua) -> LuaResult<Self> {
+        let text = String::from_lua(value, lua)?;
+        let mut chars = text.chars();
+        match (chars.next(), chars.next()) {
+            (Some(char), None) => Ok(char),
+            _ => Err(LuaError::conversion("string of another length", "one character")),
+        }
+    }
+}
+
 macro_rules! handles {
     ($($ty:ident $variant:ident $name:literal)*) => {$(
+        impl IntoLua for &$ty {
+            fn into_lua(self, _: &Lua) -> LuaResult<LuaValue> {
+                Ok(LuaValue::$variant(self.clone()))
+            }
+        }
+
         impl IntoLua for $ty {
             fn into_lua(self, _: &Lua) -> LuaResult<LuaValue> {
                 Ok(LuaValue::$variant(self))
@@ -200,11 +250,20 @@ impl<T: FromLua> FromLua for Option<T> {
 
 impl<T: IntoLua> IntoLua for Vec<T> {
     fn into_lua(self, lua: &Lua) -> LuaResult<LuaValue> {
-        let table = lua.create_table();
-        for (value, key) in self.into_iter().zip(1u32..) {
-            table.raw_set(key, value)?;
-        }
-        Ok(LuaValue::Table(table))
+        lua.create_sequence_from(self).map(LuaValue::Table)
+    }
+}
+
+impl<T: IntoLua, const N: usize> IntoLua for [T; N] {
+    fn into_lua(self, lua: &Lua) -> LuaResult<LuaValue> {
+        lua.create_sequence_from(self).map(LuaValue::Table)
+    }
+}
+
+impl<T: FromLua, const N: usize> FromLua for [T; N] {
+    fn from_lua(value: LuaValue, lua: &Lua) -> LuaResult<Self> {
+        let values = Vec::<T>::from_lua(value, lua)?;
+        values.try_into().map_err(|_| LuaError::conversion("table of another length", "an array"))
     }
 }
 
@@ -235,6 +294,25 @@ macro_rules! maps {
     )*};
 }
 maps! { HashMap(Eq + Hash) BTreeMap(Ord) }
+
+/// A set is a table whose keys are in it.
+macro_rules! sets {
+    ($($ty:ident ($($bound:tt)*))*) => {$(
+        impl<K: IntoLua> IntoLua for $ty<K> {
+            fn into_lua(self, lua: &Lua) -> LuaResult<LuaValue> {
+                lua.create_table_from(self.into_iter().map(|key| (key, true))).map(LuaValue::Table)
+            }
+        }
+
+        impl<K: FromLua + $($bound)*> FromLua for $ty<K> {
+            fn from_lua(value: LuaValue, lua: &Lua) -> LuaResult<Self> {
+                let pairs = LuaTable::from_lua(value, lua)?.pairs::<K, bool>();
+                pairs.filter_map(|pair| pair.map(|(key, is_in)| is_in.then_some(key)).transpose()).collect()
+            }
+        }
+    )*};
+}
+sets! { HashSet(Eq + Hash) BTreeSet(Ord) }
 
 impl<T: IntoLua> IntoLuaMulti for T {
     fn into_lua_multi(self, lua: &Lua) -> LuaResult<Vec<LuaValue>> {

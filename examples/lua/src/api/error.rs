@@ -1,7 +1,7 @@
 //! Errors.
 
+use super::LuaThrown;
 use super::handle::Lua;
-use super::value::LuaValue;
 use crate::object::heap::Gc;
 use crate::object::table::{Room, Table};
 use crate::object::value::Value;
@@ -12,9 +12,21 @@ use std::any::TypeId;
 use std::error::Error;
 use std::fmt;
 use std::ops::Deref;
-use std::rc::Rc;
+use std::sync::Arc;
 
-/// Why something has failed.
+/// Why something has failed. It may go to any thread, and be in any type of errors.
+///
+/// ```
+/// use azulejo_lua::api::Lua;
+/// use std::error::Error;
+///
+/// fn run(code: &str) -> Result<i64, Box<dyn Error + Send + Sync>> {
+///     Ok(Lua::new().load(code).eval::<i64>()?)
+/// }
+///
+/// assert_eq!(run("6 * 7").ok(), Some(42));
+/// assert!(run("error({})").is_err_and(|error| error.to_string() == "(error object is a table value)"));
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LuaError {
@@ -28,7 +40,7 @@ pub enum LuaError {
     /// Lua code has failed with a message, or `error` was called with a string.
     Runtime(LuaMessage),
     /// `error` was called with a value that is no string.
-    Thrown(LuaValue),
+    Thrown(LuaThrown),
     /// A value is not of the type that Rust code expects.
     Conversion {
         /// What the value is.
@@ -39,7 +51,7 @@ pub enum LuaError {
         position: usize,
     },
     /// Code of Rust that Lua code has called has failed.
-    External(Rc<dyn Error>),
+    External(Arc<dyn Error + Send + Sync>),
     /// An [`Interrupter`](super::Interrupter) has stopped the program. Lua code does not catch this.
     Interrupted,
     /// The program has used up its fuel: see [`LuaBuilder::fuel`](super::LuaBuilder::fuel). Lua code does not catch this.
@@ -52,7 +64,7 @@ pub enum LuaError {
 #[derive(Clone, Debug)]
 pub struct LuaMessage {
     text: String,
-    traceback: Option<Rc<str>>,
+    traceback: Option<Arc<str>>,
 }
 
 impl Deref for LuaMessage {
@@ -105,8 +117,8 @@ impl LuaError {
     /// let error = LuaError::external("1".parse::<i32>().map(drop).map_or_else(|e| e.to_string(), |()| "none".into()));
     /// assert_eq!(error.to_string(), "none");
     /// ```
-    pub fn external(error: impl Into<Box<dyn Error>>) -> LuaError {
-        LuaError::External(Rc::from(error.into()))
+    pub fn external(error: impl Into<Box<dyn Error + Send + Sync>>) -> LuaError {
+        LuaError::External(Arc::from(error.into()))
     }
 
     /// A value that is not of the expected type.
@@ -201,7 +213,7 @@ impl Lua {
         let carried = value
             .as_userdata()
             .and_then(|userdata| userdata.value.downcast_ref::<CarriedError>().map(|it| it.0.clone()));
-        carried.unwrap_or_else(|| LuaError::Thrown(self.value(value)))
+        carried.unwrap_or_else(|| LuaError::Thrown(self.thrown(value)))
     }
 
     /// The value that has this error, for Lua code.
@@ -251,7 +263,7 @@ impl Vm {
             && let LuaError::Runtime(LuaMessage { traceback: Some(traceback), .. }) = error
         {
             // Whoever gets it is told where that was. To look anew at all that runs takes long where Rust and Lua call each other many times.
-            self.failed_at = Some(Rc::clone(traceback));
+            self.failed_at = Some(Arc::clone(traceback));
             self.error = value;
             return Err(Thrown::Error);
         }

@@ -6,8 +6,9 @@
 use super::LuaResult;
 use crate::object::value::Value;
 use crate::run::error::Thrown;
+use crate::run::handles::Handles;
 use crate::run::settings::Settings;
-use crate::run::vm::{Handles, Vm};
+use crate::run::vm::Vm;
 use azulejo::Frames;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -187,7 +188,7 @@ pub(super) struct Handle {
 impl Handle {
     /// The value.
     pub(super) fn value(&self) -> Value {
-        self.lua.0.handles.borrow().values[self.place]
+        self.lua.0.handles.borrow().value(self.place)
     }
 }
 

@@ -22,6 +22,7 @@ mod registry;
 mod serialize;
 mod table;
 mod thread;
+mod thrown;
 mod userdata;
 mod value;
 
@@ -40,6 +41,7 @@ pub use limits::Interrupter;
 pub use registry::RegistryKey;
 pub use table::{LuaTable, Pairs, Sequence};
 pub use thread::LuaThread;
+pub use thrown::LuaThrown;
 pub use userdata::{AnyUserData, Methods, UserData};
 pub use value::{LuaString, LuaValue};
 

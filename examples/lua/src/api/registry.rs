@@ -5,8 +5,7 @@
 
 use super::handle::Lua;
 use super::{FromLua, IntoLua, LuaError, LuaResult};
-use crate::object::value::Value;
-use crate::run::vm::Handles;
+use crate::run::handles::Handles;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
@@ -75,7 +74,7 @@ impl Lua {
     /// ```
     pub fn registry_value<T: FromLua>(&self, key: &RegistryKey) -> LuaResult<T> {
         self.check_key(key)?;
-        let value = self.handles().borrow().values[key.place];
+        let value = self.handles().borrow().value(key.place);
         T::from_lua(self.value(value), self)
     }
 
@@ -93,7 +92,7 @@ impl Lua {
     pub fn replace_registry_value<T: IntoLua>(&self, key: &RegistryKey, value: T) -> LuaResult<()> {
         self.check_key(key)?;
         let value = value.into_lua(self)?.bits(self)?;
-        self.handles().borrow_mut().values[key.place] = value;
+        self.handles().borrow_mut().replace(key.place, value);
         Ok(())
     }
 
@@ -102,28 +101,6 @@ impl Lua {
             true => Ok(()),
             false => Err(LuaError::OtherProgram),
         }
-    }
-}
-
-impl Handles {
-    /// Keeps a value; returns its place.
-    pub(super) fn keep(&mut self, value: Value) -> usize {
-        match self.free.pop() {
-            Some(place) => {
-                self.values[place] = value;
-                place
-            }
-            None => {
-                self.values.push(value);
-                self.values.len() - 1
-            }
-        }
-    }
-
-    /// Keeps the value at a place no longer.
-    pub(super) fn forget(&mut self, place: usize) {
-        self.values[place] = Value::NIL;
-        self.free.push(place);
     }
 }
 

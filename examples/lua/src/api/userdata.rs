@@ -359,25 +359,34 @@ impl Lua {
     }
 }
 
+/// What people call a type.
+fn name_of<T>() -> &'static str {
+    let name = std::any::type_name::<T>();
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+/// Somebody has a value already.
+fn in_use<T>(how: &str) -> LuaError {
+    LuaError::Runtime(format!("a value of type {} is {how}", name_of::<T>()).into())
+}
+
 impl AnyUserData {
     fn cell<T: 'static>(&self) -> LuaResult<&RefCell<T>> {
         let userdata = self.0.value().as_userdata();
         // SAFETY: the handle keeps the userdata, whose value stays where it is.
         let value = userdata.map(|userdata| unsafe { &(*userdata.pointer()).value });
-        let name = std::any::type_name::<T>();
-        let name = name.rsplit("::").next().unwrap_or(name);
-        let wrong = LuaError::conversion("userdata of another type", name);
+        let wrong = LuaError::conversion("userdata of another type", name_of::<T>());
         value.and_then(|value| value.downcast_ref()).ok_or(wrong)
     }
 
     /// The value, if it is of this type and nobody changes it.
     pub fn borrow<T: 'static>(&self) -> LuaResult<Ref<'_, T>> {
-        self.cell::<T>()?.try_borrow().map_err(LuaError::external)
+        self.cell::<T>()?.try_borrow().map_err(|_| in_use::<T>("used while it is changed"))
     }
 
     /// The value, to change it, if it is of this type and nobody else uses it.
     pub fn borrow_mut<T: 'static>(&self) -> LuaResult<RefMut<'_, T>> {
-        self.cell::<T>()?.try_borrow_mut().map_err(LuaError::external)
+        self.cell::<T>()?.try_borrow_mut().map_err(|_| in_use::<T>("changed while it is used"))
     }
 }
 

@@ -62,6 +62,49 @@ impl LuaValue {
         *self == LuaValue::Nil
     }
 
+    /// The number, if it is one.
+    ///
+    /// ```
+    /// use azulejo_lua::api::{Lua, LuaValue};
+    ///
+    /// let lua = Lua::new();
+    /// let value: LuaValue = lua.load("return { 6 * 7, 'text', true }").eval()?;
+    /// let table = value.as_table().expect("it is one");
+    /// let values = table.sequence_values::<LuaValue>().collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(values[0].as_number(), Some(42.0));
+    /// assert_eq!(values[1].as_string().map(|text| text.to_text()), Some("text".into()));
+    /// assert_eq!((values[1].as_number(), values[2].as_bool()), (None, Some(true)));
+    /// # Ok::<(), azulejo_lua::api::LuaError>(())
+    /// ```
+    pub fn as_number(&self) -> Option<f64> {
+        if let LuaValue::Number(number) = self { Some(*number) } else { None }
+    }
+
+    /// The boolean, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        if let LuaValue::Boolean(value) = self { Some(*value) } else { None }
+    }
+
+    /// The string, if it is one.
+    pub fn as_string(&self) -> Option<&LuaString> {
+        if let LuaValue::String(text) = self { Some(text) } else { None }
+    }
+
+    /// The table, if it is one.
+    pub fn as_table(&self) -> Option<&LuaTable> {
+        if let LuaValue::Table(table) = self { Some(table) } else { None }
+    }
+
+    /// The function, if it is one.
+    pub fn as_function(&self) -> Option<&LuaFunction> {
+        if let LuaValue::Function(function) = self { Some(function) } else { None }
+    }
+
+    /// The value of Rust, if it is one.
+    pub fn as_userdata(&self) -> Option<&AnyUserData> {
+        if let LuaValue::UserData(userdata) = self { Some(userdata) } else { None }
+    }
+
     /// The bits.
     pub(super) fn bits(&self, lua: &Lua) -> LuaResult<Value> {
         let handle = match self {

@@ -47,6 +47,7 @@ impl Vm {
 
     /// Lets the collector work.
     fn with_roots<T>(&mut self, frames: &Frames<'_>, work: impl FnOnce(&mut Heap, &Roots<'_>) -> T) -> T {
+        self.handles.borrow_mut().forget_released();
         let (heap, roots) = Roots::of(self, frames);
         let result = work(heap, &roots);
         self.forget_gone();

@@ -11,6 +11,7 @@ pub(crate) mod draft;
 pub(crate) mod elements;
 pub(crate) mod error;
 mod fields;
+pub(crate) mod handles;
 mod hooks;
 mod layout;
 pub(crate) mod levels;

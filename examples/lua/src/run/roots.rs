@@ -3,7 +3,8 @@
 //! In: a program, and the frames of its functions. Out: the heap, and all else that refers to objects. Holds: what code of Rust keeps
 //! across a step of the collector is here, or in registers of frames.
 
-use super::vm::{Handles, Vm};
+use super::handles::Handles;
+use super::vm::Vm;
 use crate::object::heap::{Gc, Header, Heap, Marker, Trace};
 use crate::object::thread::{Thread, running};
 use crate::object::value::Value;
@@ -51,7 +52,7 @@ impl Trace for Roots<'_> {
     fn trace(&self, marker: &mut Marker<'_>) {
         let values = self.values.into_iter().flatten().chain(&self.single);
         values.chain(self.handlers.iter().flatten()).for_each(|value| marker.value(*value));
-        self.handles.borrow().values.iter().for_each(|value| marker.value(*value));
+        self.handles.borrow().values().iter().for_each(|value| marker.value(*value));
         self.objects.iter().for_each(|object| marker.object(*object));
         for thread in running(self.coroutine) {
             marker.object(thread.header());

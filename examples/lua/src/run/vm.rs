@@ -10,6 +10,7 @@ use crate::object::value::{ABSENT, FUNCTION, NIL, THREAD, Type, Value};
 use crate::run::bytecode::Op;
 use crate::run::clocks::Clocks;
 use crate::run::error::{Ending, Thrown};
+use crate::run::handles::Handles;
 use crate::run::levels::Activation;
 use crate::run::library_state::LibraryState;
 use crate::run::lookups::Lookups;
@@ -28,6 +29,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io::Write;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
 /// Where functions run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -65,7 +67,7 @@ pub struct Vm {
     /// Whether a call that is protected has failed, and has not ended.
     pub(crate) has_caught: bool,
     /// Where the error was raised that goes to code of Rust, and what notes that; nil as long as nobody has called Lua code from there.
-    pub(crate) failed_at: Option<Rc<str>>,
+    pub(crate) failed_at: Option<Arc<str>>,
     pub(crate) notes: Value,
     /// What handles the errors of each call that is protected, the innermost last: of the coroutine that runs, or of the program.
     pub(crate) handlers: Vec<Option<Value>>,
@@ -458,13 +460,6 @@ impl Vm {
             Err(Failure::Engine(error)) => Err(self.error_value(error)),
         }
     }
-}
-
-/// The values that Rust code keeps.
-#[derive(Default)]
-pub(crate) struct Handles {
-    pub(crate) values: Vec<Value>,
-    pub(crate) free: Vec<usize>,
 }
 
 impl Vm {
