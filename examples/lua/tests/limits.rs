@@ -3,7 +3,7 @@
 //! In: programs that never end, each in its own way, and in every tier. Out: the error that says who has stopped them. No program catches it,
 //! and what has stopped can be used again.
 
-use azulejo_lua::api::{Interrupter, Lua, LuaError, LuaFunction, LuaThread, Tiers};
+use azulejo_lua::api::{Interrupter, Lua, LuaError, LuaFunction, LuaResult, LuaThread, Tiers};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -287,6 +287,36 @@ fn an_interrupted_search_leaves_no_request_behind() {
         assert!(matches!(ended, Err(LuaError::Interrupted)), "{tiers:?}: {ended:?}");
         assert_eq!(find.call::<_, f64>(("abc", "b+")).unwrap(), 2.0);
         assert!(is_well(&lua), "{tiers:?}");
+    }
+}
+
+#[test]
+fn texts_that_are_too_long_are_refused_and_reading_them_is_interrupted() {
+    let lua = program(Tiers::Interpreter, None);
+    lua.load("text = ('x = { 1 } '):rep(1e6)").exec().unwrap();
+    let limit = lua.set_memory_limit(24 << 20);
+    let code = "local f, message = loadstring(text) assert(f == nil) return message";
+    assert_eq!(lua.load(code).eval::<String>().unwrap(), "not enough memory");
+    let text: String = lua.globals().get("text").unwrap();
+    let refused = lua.load(&text).exec();
+    assert!(
+        matches!(&refused, Err(LuaError::Runtime(message)) if &**message == "not enough memory"),
+        "{refused:?}"
+    );
+    assert!(is_well(&lua));
+    lua.set_memory_limit(limit);
+    let interrupter = lua.interrupter();
+    let ways: [(&str, &dyn Fn() -> LuaResult<()>); 3] = [
+        ("by Lua code", &|| lua.load("local f = loadstring(text) n = -1").exec()),
+        ("by Rust code", &|| lua.load(&text).into_function().map(drop)),
+        ("as an expression", &|| lua.load(&text).eval()),
+    ];
+    for (way, load) in ways {
+        let later = Later::interrupts(&interrupter, Duration::from_millis(10));
+        let ended = load();
+        drop(later);
+        assert!(matches!(ended, Err(LuaError::Interrupted)), "{way}: {ended:?}");
+        assert!(is_well(&lua), "{way}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{FromLuaMulti, IntoLuaMulti, Lua, LuaError, LuaFunction, LuaResult, LuaTable};
 use crate::object::value::{FUNCTION, Value};
+use crate::syntax::SyntaxErrorKind;
 
 /// Source text that is to run. Made by [`Lua::load`].
 ///
@@ -67,10 +68,17 @@ impl Chunk {
                 environment.iter().try_for_each(|environment| function.set_environment(environment))?;
                 Ok(function)
             }
-            Err(error) => Err(LuaError::Syntax {
-                message: String::from_utf8_lossy(&error.text(name)).into_owned(),
-                is_incomplete: error.is_incomplete,
-            }),
+            Err(error) => {
+                let message = String::from_utf8_lossy(&error.text(name)).into_owned();
+                Err(match error.kind {
+                    SyntaxErrorKind::Stopped => {
+                        lua.has_stopped();
+                        LuaError::Interrupted
+                    }
+                    SyntaxErrorKind::TooLarge => LuaError::Runtime(message.into()),
+                    kind => LuaError::Syntax { message, is_incomplete: kind == SyntaxErrorKind::Incomplete },
+                })
+            }
         }
     }
 
@@ -84,7 +92,8 @@ impl Chunk {
         let expression = Chunk { source: [b"return ", &self.source[..]].concat(), ..self.clone() };
         match expression.into_function() {
             Ok(function) => function.call(()),
-            Err(_) => self.call(()),
+            Err(LuaError::Syntax { .. }) => self.call(()),
+            Err(error) => Err(error),
         }
     }
 

@@ -4,6 +4,7 @@ use super::{Session, say, words_of};
 use crate::library::as_text;
 use crate::lines::{Lines, Typed};
 use crate::object::value::{FUNCTION, Value};
+use crate::syntax::SyntaxErrorKind;
 use std::io::Write;
 
 impl Session<'_> {
@@ -40,7 +41,7 @@ impl Session<'_> {
                 _ => source.extend_from_slice(&line),
             }
             match self.vm.load(&source, b"=stdin") {
-                Err(error) if error.is_incomplete => continue,
+                Err(error) if error.kind == SyntaxErrorKind::Incomplete => continue,
                 Err(error) => say(&error.text(b"=stdin")),
                 Ok(closure) => match self.call(Value::object(FUNCTION, closure), &[]) {
                     Ok(values) if values.is_empty() => {}

@@ -6,7 +6,7 @@ use crate::object::function::Closure;
 use crate::object::heap::Gc;
 use crate::run::vm::Vm;
 use crate::syntax::ast::Function;
-use crate::syntax::{self, Arena, SyntaxError};
+use crate::syntax::{self, Arena, Bounds, SyntaxError};
 use std::rc::Rc;
 
 impl Vm {
@@ -30,15 +30,21 @@ impl Vm {
             while more(self, &mut source) {}
             return self.undump(&source);
         }
-        let arena = Arena::default();
+        let arena = self.arena();
         let (tree, source) = syntax::parse_pieces(&arena, &source, &mut |text| more(self, text))?;
         self.load_tree(&tree, &source, chunk)
+    }
+
+    /// Where the tree of a text is that may be any: it takes no more memory than the program's objects may, and is not made to its end if the
+    /// program is to stop.
+    fn arena(&self) -> Arena {
+        Arena::within(Bounds { bytes: self.heap.limit(), stop: self.library.stop.clone() })
     }
 
     /// Compiles source text.
     pub(super) fn load_text(&mut self, source: &[u8], chunk: &[u8]) -> Result<Gc<Closure>, SyntaxError> {
         let start = self.clocks.begin();
-        let arena = Arena::default();
+        let arena = self.arena();
         let tree = syntax::parse(&arena, source)?;
         self.clocks.read(start);
         self.load_tree(&tree, source, chunk)

@@ -4,12 +4,40 @@
 //! are dropped, and nothing else needs to be.
 
 use super::ast::Name;
+use super::error::{SyntaxError, SyntaxErrorKind};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as List;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How many names fit before there is more memory. Most chunks that a program makes as it runs have fewer.
 const FEW_NAMES: usize = 16;
+
+/// What ends a parser that has too much to do.
+///
+/// ```
+/// use azulejo_lua::syntax::{Arena, Bounds, SyntaxErrorKind, parse};
+///
+/// let text = "x = 1 ".repeat(10_000);
+/// let arena = Arena::within(Bounds { bytes: 100_000, ..Bounds::default() });
+/// let error = parse(&arena, text.as_bytes()).unwrap_err();
+/// assert_eq!((error.kind, error.text(b"=x")), (SyntaxErrorKind::TooLarge, b"not enough memory".to_vec()));
+/// assert!(parse(&Arena::default(), text.as_bytes()).is_ok());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// So many bytes trees may take.
+    pub bytes: usize,
+    /// While this is true nothing is parsed.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds { bytes: usize::MAX, stop: None }
+    }
+}
 
 /// Where syntax trees are.
 ///
@@ -22,13 +50,14 @@ const FEW_NAMES: usize = 16;
 /// # Ok::<(), azulejo_lua::syntax::SyntaxError>(())
 /// ```
 pub struct Arena {
+    bounds: Bounds,
     nodes: Bump,
     names: typed_arena::Arena<Name>,
 }
 
 impl Default for Arena {
     fn default() -> Arena {
-        Arena { nodes: Bump::new(), names: typed_arena::Arena::with_capacity(FEW_NAMES) }
+        Arena::within(Bounds::default())
     }
 }
 
@@ -39,6 +68,26 @@ impl fmt::Debug for Arena {
 }
 
 impl Arena {
+    /// An arena for trees within bounds.
+    pub fn within(bounds: Bounds) -> Arena {
+        Arena { bounds, nodes: Bump::new(), names: typed_arena::Arena::with_capacity(FEW_NAMES) }
+    }
+
+    /// Fails if the bounds are reached.
+    #[inline]
+    pub(super) fn check(&self) -> Result<(), SyntaxError> {
+        let is_stopped = |stop: &Arc<AtomicBool>| stop.load(Relaxed);
+        match () {
+            () if self.nodes.allocated_bytes() > self.bounds.bytes => {
+                Err(SyntaxError::of_reader(SyntaxErrorKind::TooLarge))
+            }
+            () if self.bounds.stop.as_ref().is_some_and(is_stopped) => {
+                Err(SyntaxError::of_reader(SyntaxErrorKind::Stopped))
+            }
+            () => Ok(()),
+        }
+    }
+
     /// Keeps a node, or a list of a known length.
     pub(super) fn node<T>(&self, node: T) -> &T {
         const { assert!(!std::mem::needs_drop::<T>(), "nobody drops it") };

@@ -9,8 +9,21 @@ pub struct SyntaxError {
     pub message: Vec<u8>,
     /// The line at which the error was noticed; zero if the chunk is no text.
     pub line: Line,
-    /// Whether the chunk ends where more of it was expected, so that an interactive reader asks for another line.
-    pub is_incomplete: bool,
+    /// What kind of error it is.
+    pub kind: SyntaxErrorKind,
+}
+
+/// Kinds of such errors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SyntaxErrorKind {
+    /// The text is no Lua, or goes beyond what Lua allows.
+    Wrong,
+    /// The text ends where more of it was expected, so that an interactive reader asks for another line.
+    Incomplete,
+    /// The tree takes more memory than it may: see [`Bounds`](super::Bounds).
+    TooLarge,
+    /// Somebody has stopped the parser: see [`Bounds`](super::Bounds).
+    Stopped,
 }
 
 impl SyntaxError {
@@ -21,22 +34,32 @@ impl SyntaxError {
         all.extend_from_slice(b" near '");
         all.extend_from_slice(text);
         all.push(b'\'');
-        SyntaxError { message: all, line, is_incomplete: text == b"<eof>" }
+        let kind = if text == b"<eof>" { SyntaxErrorKind::Incomplete } else { SyntaxErrorKind::Wrong };
+        SyntaxError { message: all, line, kind }
     }
 
     /// An error of a whole chunk or function.
     pub fn of_whole(message: String, line: Line) -> SyntaxError {
-        SyntaxError { message: message.into_bytes(), line, is_incomplete: false }
+        SyntaxError { message: message.into_bytes(), line, kind: SyntaxErrorKind::Wrong }
     }
 
     /// An error of a chunk that is no text.
     pub fn of_binary(reason: &str) -> SyntaxError {
         let message = format!("{reason} in precompiled chunk").into_bytes();
-        SyntaxError { message, line: 0, is_incomplete: false }
+        SyntaxError { message, line: 0, kind: SyntaxErrorKind::Wrong }
+    }
+
+    /// An error that is not the text's.
+    pub(super) fn of_reader(kind: SyntaxErrorKind) -> SyntaxError {
+        let message = if kind == SyntaxErrorKind::Stopped { "interrupted!" } else { "not enough memory" };
+        SyntaxError { message: message.into(), line: 0, kind }
     }
 
     /// The message as Lua shows it, behind the name of the chunk.
     pub fn text(&self, chunk: &[u8]) -> Vec<u8> {
+        if matches!(self.kind, SyntaxErrorKind::TooLarge | SyntaxErrorKind::Stopped) {
+            return self.message.clone();
+        }
         if self.line == 0 {
             let name = match chunk.split_first() {
                 Some((b'=' | b'@', rest)) => rest,

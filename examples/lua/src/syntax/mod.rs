@@ -13,8 +13,8 @@ mod reads;
 mod scope;
 mod text;
 
-pub use arena::Arena;
-pub use error::{SyntaxError, chunk_id};
+pub use arena::{Arena, Bounds};
+pub use error::{SyntaxError, SyntaxErrorKind, chunk_id};
 pub use parser::{parse, parse_function, parse_pieces};
 pub use reads::{Read, each_read};
 pub use text::Pieces;

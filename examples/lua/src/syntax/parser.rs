@@ -251,6 +251,7 @@ impl<'a> Parser<'_, 'a> {
         if self.levels > MAX_LEVELS || self.stack.is_near() {
             return Err(SyntaxError::of_whole("chunk has too many syntax levels".into(), self.line));
         }
+        self.arena.check()?;
         let parsed = parse(self);
         self.levels -= 1;
         parsed
