@@ -39,6 +39,9 @@ pub(super) struct Closed(Box<AnyFunction>);
 impl Lua {
     /// Makes a function of Rust one of Lua. Its errors are errors of the Lua code that calls it.
     ///
+    /// At the end of deep recursion the function finds less of the stack than elsewhere: 256 KiB on a thread with 2 MiB or more, at least 64 KiB
+    /// on others and in coroutines. One that needs more asks `azulejo::stack_left` first.
+    ///
     /// ```
     /// use azulejo_lua::api::{Lua, LuaError};
     ///

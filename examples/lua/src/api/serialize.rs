@@ -25,6 +25,9 @@ impl Lua {
     /// # Ok::<(), LuaError>(())
     /// ```
     ///
+    /// No table has a `nil`. So a `None` at the end of a sequence does not come back by [`from_value`](Self::from_value), nor does a field of type
+    /// `()`, unless it has `#[serde(default)]`; and an empty sequence is an empty table, which is a map to who takes anything.
+    ///
     /// A value that nests so deep that the stack would not do is an error. So is one in [`from_value`](Self::from_value), and a table that contains
     /// itself.
     pub fn to_value<T: Serialize + ?Sized>(&self, value: &T) -> LuaResult<LuaValue> {
