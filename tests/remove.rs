@@ -262,3 +262,54 @@ fn memory_is_given_back() {
         }
     }
 }
+
+/// Adds a constant to the first argument; takes as many as it likes.
+fn add(engine: &Engine<Op>, constant: i64, registers: u32) -> FunctionId {
+    let code = vec![
+        Op::Const { dst: (registers - 1).into(), value: Imm(constant) },
+        Op::Add { dst: 0.into(), a: 0.into(), b: (registers - 1).into() },
+        Op::Return { a: 0.into() },
+    ];
+    engine.define("add", code, registers).expect("it is right")
+}
+
+#[test]
+fn a_freed_function_leaves_its_number_to_the_next() {
+    for (name, engine) in engines() {
+        let any = vec![Op::CallAny { dst: 0.into(), f: 0.into(), a: 1.into() }, Op::Return { a: 0.into() }];
+        let any = define(&engine, any, 2);
+        for constant in 0..300 {
+            let f = add(&engine, constant, 2 + constant as u32 % 3);
+            assert_eq!(f.number(), any.number() + 1, "{name}");
+            for a in 0..30 {
+                let result = engine.call::<_, i64>(any, &mut (), (i64::from(f.number()), a));
+                assert_eq!(result, Ok(a + constant), "{name}");
+                if constant % 2 == 0 {
+                    assert_eq!(engine.call::<_, i64>(f, &mut (), (a,)), Ok(a + constant), "{name}");
+                }
+            }
+            // SAFETY: no call of it is active.
+            unsafe { engine.free(f) }.expect("it is there");
+            assert_eq!(engine.call::<_, i64>(f, &mut (), (1i64,)), Err(Error::Removed), "{name}");
+            assert_eq!(unsafe { engine.free(f) }, Err(Error::Removed), "{name}");
+        }
+        // One that is only removed keeps it.
+        let f = double(&engine);
+        engine.remove(f).expect("it is there");
+        assert_ne!(double(&engine).number(), f.number(), "{name}");
+    }
+}
+
+#[test]
+fn the_number_of_a_function_that_was_inlined_is_not_given_again() {
+    let engine = Engine::<Op>::builder().only(Tier::Optimizer).build();
+    let f = double(&engine);
+    let call = Op::Call { dst: 0.into(), f: Imm(f.number()), a: 0.into() };
+    let caller = define(&engine, vec![call, Op::Return { a: 0.into() }], 1);
+    assert_eq!(engine.call::<_, i64>(caller, &mut (), (21i64,)), Ok(42));
+    // SAFETY: no call of it is active.
+    unsafe { engine.free(f) }.expect("it is there");
+    assert_ne!(add(&engine, 1, 2).number(), f.number());
+    let result = engine.call::<_, i64>(caller, &mut (), (21i64,));
+    assert_eq!(result, Err(Error::Trap { trap: Trap::BadCall, at: 0 }));
+}

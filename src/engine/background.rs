@@ -9,6 +9,7 @@ use super::{Engine, FunctionId};
 use crate::Error;
 use azulejo_core::ir::bytecode::Bytecode;
 use std::cell::{RefCell, RefMut};
+use std::sync::Arc;
 
 /// After how many calls and loop iterations a function that waits for code polls again.
 const RECHECK: i32 = 200;
@@ -86,10 +87,12 @@ impl<B: Bytecode> Engine<B> {
     /// Installs the code that the worker has finished.
     pub(super) fn collect(&self) {
         let next = || self.worker().as_ref().and_then(Worker::finished);
-        while let Some(Done { request, result, seen }) = next() {
+        while let Some(Done { request, body, result, seen }) = next() {
             seen.iter().for_each(|record| self.counts.compiled(record));
             let Ok(function) = self.known(FunctionId(request.function)) else { continue };
-            if function.body().generation() != request.generation {
+            // Another function may have the number by now.
+            let is_there = function.made_body().is_some_and(|current| Arc::ptr_eq(current, &body));
+            if !is_there || body.generation() != request.generation {
                 continue;
             }
             function.tier.end();

@@ -570,6 +570,7 @@ impl Builder {
         Engine {
             background: Background::new(self.in_background),
             functions: RefCell::default(),
+            vacant: RefCell::default(),
             removed: RefCell::default(),
             visits: Cell::new(0),
             guards: self.machine.guards(),

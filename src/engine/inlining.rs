@@ -157,6 +157,7 @@ impl<B: Bytecode> Engine<B> {
             match self.refusal(body, &source, &mut templates) {
                 Some(refusal) => found.refused.push(RefusedCallee { function: number, cell, refusal }),
                 None => {
+                    callee.was_inlined.set(true);
                     callee.inlined_in.borrow_mut().insert(caller.number());
                     found.inlinable.push(Gathered { function: number, cell, body: body.clone(), snapshot });
                 }

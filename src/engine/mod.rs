@@ -127,6 +127,8 @@ pub struct Engine<B: Bytecode> {
     starts: RefCell<StartScratch>,
     /// Indexed by function number; `None` where a function was removed.
     functions: RefCell<Vec<Option<Rc<Function<B>>>>>,
+    /// The numbers of freed functions that the next functions get.
+    vacant: RefCell<Vec<u32>>,
     /// Removed functions to which references may still exist.
     removed: RefCell<Vec<Rc<Function<B>>>>,
     /// How many `Visit`s are active.
@@ -229,13 +231,10 @@ impl<B: Bytecode> Engine<B> {
         code: impl Into<Code<B>>,
         registers: u32,
     ) -> Result<FunctionId, Error> {
-        let mut functions = self.functions.borrow_mut();
-        let number = functions.len() as u32;
+        let number = self.next_number();
         let body =
             Body::verified(name.into().into(), code.into(), registers, self.guards, self.showing(number))?;
-        functions.push(Some(Rc::new(Function::defined(number, Arc::new(body), &self.tiers))));
-        self.links.borrow_mut().add();
-        Ok(FunctionId(number))
+        Ok(self.add(Function::defined(number, Arc::new(body), &self.tiers)))
     }
 
     /// Adds a function whose bytecode is made when it is first called or compiled: `make` returns the bytecode and the
@@ -267,16 +266,31 @@ impl<B: Bytecode> Engine<B> {
         name: impl Into<String>,
         make: impl FnOnce() -> Option<(Code<B>, u32)> + 'static,
     ) -> FunctionId {
-        let mut functions = self.functions.borrow_mut();
-        let number = functions.len() as u32;
+        let number = self.next_number();
         let (name, guards): (Arc<str>, bool) = (name.into().into(), self.guards);
         let (named, showing) = (name.clone(), self.showing(number));
         let maker = move || {
             let (code, registers) = make().ok_or(Error::NotMade)?;
             Body::verified(named, code, registers, guards, showing)
         };
-        functions.push(Some(Rc::new(Function::declared(number, name, Box::new(maker), &self.tiers))));
-        self.links.borrow_mut().add();
+        self.add(Function::declared(number, name, Box::new(maker), &self.tiers))
+    }
+
+    /// The number of the next function: that of one that was freed, or the first that no function has had.
+    fn next_number(&self) -> u32 {
+        self.vacant.borrow().last().copied().unwrap_or_else(|| self.functions.borrow().len() as u32)
+    }
+
+    /// Adds a function, which has the next number.
+    fn add(&self, function: Function<B>) -> FunctionId {
+        let (number, mut functions) = (function.number(), self.functions.borrow_mut());
+        match self.vacant.borrow_mut().pop() {
+            Some(_) => functions[number as usize] = Some(Rc::new(function)),
+            None => {
+                functions.push(Some(Rc::new(function)));
+                self.links.borrow_mut().add();
+            }
+        }
         FunctionId(number)
     }
 

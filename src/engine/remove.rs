@@ -83,7 +83,10 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Removes a function and frees it at once, while other calls are active: for the collector of garbage of a language, which has found
-    /// that nothing refers to it.
+    /// that nothing refers to it. A program may so define functions as long as it runs.
+    ///
+    /// Another function may get its number and its [`callable`](Self::callable), unless it was inlined in one that may still be running. A site
+    /// that has learned of such an address has learned nothing wrong, if what it knows is that the function with this address is called.
     ///
     /// # Safety
     ///
@@ -109,6 +112,11 @@ impl<B: Bytecode> Engine<B> {
             let place = removed.iter().rposition(|removed| removed.number() == function.0);
             place.map(|place| removed.swap_remove(place))
         };
+        let Some(gone) = gone else { return Ok(()) };
+        if Rc::strong_count(&gone) == 1 && !gone.was_inlined.get() {
+            self.links.borrow().renew(function.0);
+            self.vacant.borrow_mut().push(function.0);
+        }
         // What its maker captures may use the engine, so nothing is borrowed here.
         drop(gone);
         Ok(())

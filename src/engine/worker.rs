@@ -51,8 +51,9 @@ pub(super) struct Request {
 }
 
 /// A finished job.
-pub(super) struct Done {
+pub(super) struct Done<B: Bytecode> {
     pub(super) request: Request,
+    pub(super) body: Arc<Body<B>>,
     pub(super) result: Result<Compiled, Error>,
     /// The record of the compilation, if there was one.
     pub(super) seen: Option<inside::Record>,
@@ -74,7 +75,7 @@ impl<T> Parcel<T> {
 /// The thread, with the channels to it and back.
 pub(super) struct Worker<B: Bytecode> {
     jobs: Option<SyncSender<Parcel<Job<B>>>>,
-    done: Option<Receiver<Parcel<Done>>>,
+    done: Option<Receiver<Parcel<Done<B>>>>,
     thread: Option<JoinHandle<()>>,
     /// The fork generation of the process that the thread runs in.
     generation: usize,
@@ -96,7 +97,7 @@ impl<B: Bytecode> Worker<B> {
                     Ok((result, seen)) => (result, Some(seen)),
                     Err(error) => (Err(error), None),
                 };
-                if ready.send(Parcel(Done { request: job.request, result, seen })).is_err() {
+                if ready.send(Parcel(Done { request: job.request, body: job.body, result, seen })).is_err() {
                     break;
                 }
             }
@@ -126,7 +127,7 @@ impl<B: Bytecode> Worker<B> {
     }
 
     /// Takes the next finished job, if there is one.
-    pub(super) fn finished(&self) -> Option<Done> {
+    pub(super) fn finished(&self) -> Option<Done<B>> {
         self.done.as_ref()?.try_recv().ok().map(Parcel::open)
     }
 }

@@ -22,8 +22,9 @@ pub struct CallCell {
     /// The function's number.
     function: u32,
     is_inner: bool,
-    /// The cell by which calls go on whose arguments the host has changed.
+    /// The cell by which calls go on whose arguments the host has changed. It stays, for compilers on other threads may have its address.
     inner: OnceCell<Box<CallCell>>,
+    has_inner: Cell<bool>,
     packing: Cell<Packing>,
 }
 
@@ -55,6 +56,7 @@ impl CallCell {
             function,
             is_inner: false,
             inner: OnceCell::new(),
+            has_inner: Cell::new(false),
             packing: Cell::default(),
         }
     }
@@ -65,6 +67,7 @@ impl CallCell {
     #[inline]
     pub fn inner(&self) -> &CallCell {
         debug_assert!(!self.is_inner, "it has no second cell");
+        self.has_inner.set(true);
         self.inner.get_or_init(|| {
             // SAFETY: the creator of this cell has promised it.
             let inner = unsafe { CallCell::new(self.host, self.function) };
@@ -93,7 +96,16 @@ impl CallCell {
 
     /// The cell that code of the function opens: the inner one, if there is one.
     pub fn innermost(&self) -> &CallCell {
-        self.inner.get().map_or(self, |inner| inner)
+        self.inner.get().filter(|_| self.has_inner.get()).map_or(self, |inner| inner)
+    }
+
+    /// Makes this the cell of another function, which gets the number of one that is gone. All cells must be closed but this, which may still
+    /// ask for packing.
+    pub fn renew(&self) {
+        debug_assert!(!self.is_inner, "the function's second cell goes with its first");
+        self.close();
+        self.has_inner.set(false);
+        self.packing.set(Packing::default());
     }
 
     /// Offset of the target of calls, for code that reads it.

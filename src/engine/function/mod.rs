@@ -27,7 +27,7 @@ use body::{LazyBody, Maker};
 use call_state::CallState;
 use code_table::CodeTable;
 use interpreted::Interpreted;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tier_state::TierState;
@@ -87,6 +87,8 @@ pub(crate) struct Function<B: Bytecode> {
     pub(crate) interpreted: Interpreted,
     /// The functions in whose code this one may be inlined. Some of that code may not exist any more.
     pub(crate) inlined_in: RefCell<BTreeSet<u32>>,
+    /// Whether there ever was such a function. Discarded code of it may run on.
+    pub(crate) was_inlined: Cell<bool>,
 }
 
 impl<B: Bytecode> Function<B> {
@@ -104,8 +106,8 @@ impl<B: Bytecode> Function<B> {
     fn new(number: u32, name: Arc<str>, body: LazyBody<B>, tiers: &Tiers) -> Self {
         let (code, calls) = (CodeTable::default(), CallState::default());
         let interpreted = Interpreted::default();
-        let inlined_in = RefCell::default();
-        Function { number, name, body, code, tier: TierState::new(tiers), calls, interpreted, inlined_in }
+        let (inlined_in, was_inlined, tier) = (RefCell::default(), Cell::default(), TierState::new(tiers));
+        Function { number, name, body, code, tier, calls, interpreted, inlined_in, was_inlined }
     }
 
     pub(crate) fn number(&self) -> u32 {

@@ -313,6 +313,8 @@ impl Links {
 
     pub(crate) fn close_fallback(&self, _: u32) {}
 
+    pub(crate) fn renew(&self, _: u32) {}
+
     pub(crate) unsafe fn call(
         _: &RefCell<Links>,
         _: u32,

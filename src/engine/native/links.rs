@@ -178,6 +178,11 @@ impl Links {
         self.code_cell(number).close();
     }
 
+    /// Makes the call cell of a function that is gone that of the next with its number.
+    pub(crate) fn renew(&self, number: u32) {
+        self.cell(number).renew();
+    }
+
     /// Routes calls of a function with an unusual number of arguments to the engine.
     pub(crate) fn close_fallback(&self, number: u32) {
         self.code_cell(number).close_fallback();

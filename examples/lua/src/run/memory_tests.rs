@@ -34,6 +34,9 @@ fn code_of_functions_that_nothing_refers_to_is_freed() {
         // Those of the last hundred rounds may be there.
         let functions = vm.engine.stats().functions;
         assert!(functions < before + 250, "{tiers:?}: {functions} functions");
+        // Others get their numbers.
+        let numbers = vm.prototypes.len();
+        assert!(numbers < before + 250, "{tiers:?}: {numbers} numbers");
     }
 }
 
