@@ -83,10 +83,8 @@ impl<B: Bytecode> Engine<B> {
     }
 
     /// Removes a function and frees it at once, while other calls are active: for the collector of garbage of a language, which has found
-    /// that nothing refers to it. A program may so define functions as long as it runs.
-    ///
-    /// Another function may get its number and its [`callable`](Self::callable), unless it was inlined in one that may still be running. A site
-    /// that has learned of such an address has learned nothing wrong, if what it knows is that the function with this address is called.
+    /// that nothing refers to it.
+    /// Its number is not reused, as [`remove`](Self::remove) says.
     ///
     /// # Safety
     ///
@@ -105,6 +103,39 @@ impl<B: Bytecode> Engine<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub unsafe fn free(&self, function: FunctionId) -> Result<(), Error> {
+        self.free_at_once(function).map(drop)
+    }
+
+    /// Frees a function as [`free`](Self::free) does, and lets a later one have its number and its [`callable`](Self::callable), so
+    /// that a program may define functions as long as it runs. The number of a function that has been inlined in others is not reused: code
+    /// of those may run on that would run it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`free`](Self::free). And nobody goes on to use the number or the address of the function, or takes what was known of it to be true
+    /// of another one. What a site has learned is no such use if all that it says is which function is called, and that that one is
+    /// called then. Where it says more, as that another function is called in place of this one, the function is to be freed with `free`:
+    /// code that has the case goes on with it as long as it runs, even if [`retain_cases`](Self::retain_cases) has removed the case.
+    ///
+    /// ```
+    #[doc = include_str!("doubling.txt")]
+    /// let engine = Engine::<Op>::new();
+    /// let double = engine.define("double", code.clone(), 1)?;
+    /// // SAFETY: nobody has called it, nor kept its number.
+    /// unsafe { engine.free_with_number(double)? };
+    /// assert_eq!(engine.define("double", code, 1)?.number(), double.number());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub unsafe fn free_with_number(&self, function: FunctionId) -> Result<(), Error> {
+        if self.free_at_once(function)? {
+            self.links.borrow().renew(function.0);
+            self.vacant.borrow_mut().push(function.0);
+        }
+        Ok(())
+    }
+
+    /// Removes and frees a function. Returns whether a later one may have its number.
+    fn free_at_once(&self, function: FunctionId) -> Result<bool, Error> {
         let _visit = self.visit();
         self.remove(function)?;
         let gone = {
@@ -112,14 +143,8 @@ impl<B: Bytecode> Engine<B> {
             let place = removed.iter().rposition(|removed| removed.number() == function.0);
             place.map(|place| removed.swap_remove(place))
         };
-        let Some(gone) = gone else { return Ok(()) };
-        if Rc::strong_count(&gone) == 1 && !gone.was_inlined.get() {
-            self.links.borrow().renew(function.0);
-            self.vacant.borrow_mut().push(function.0);
-        }
-        // What its maker captures may use the engine, so nothing is borrowed here.
-        drop(gone);
-        Ok(())
+        // What its maker captures may use the engine, so nothing is borrowed when it is dropped here.
+        Ok(gone.is_some_and(|gone| Rc::strong_count(&gone) == 1 && !gone.was_inlined.get()))
     }
 
     /// Looks up a function that is running, and may have been removed since it was called.

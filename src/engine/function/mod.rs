@@ -46,7 +46,7 @@ pub struct FunctionId(pub(crate) u32);
 
 impl FunctionId {
     /// Returns the function's number, by which bytecode calls it with `(invoke f …)`. Functions are numbered from zero, in the
-    /// order in which they are defined or declared.
+    /// order in which they are defined or declared, but that they get numbers of functions that were freed with those.
     ///
     /// ```
     /// # use azulejo::prelude::*;

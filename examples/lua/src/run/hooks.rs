@@ -15,6 +15,7 @@ use crate::run::vm::Vm;
 use crate::syntax::ast::Line;
 use azulejo::Frames;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Why code lets others look: a function begins, a line begins, a function ends, …
 pub(crate) const CALL: u32 = 0;
@@ -122,13 +123,17 @@ impl Vm {
         }
         self.watch = Watch::All;
         let mut changes = HashMap::new();
-        for number in 0..self.prototypes.len() as u32 {
-            let Some(prototype) = self.prototypes[number as usize].clone() else { continue };
+        let all: Vec<_> = self.prototypes.iter().flatten().cloned().collect();
+        for prototype in all {
+            let number = prototype.function.number();
             let recipe = prototype.recipe.as_ref();
             let Some(watched) = recipe.and_then(|recipe| recipe.watched(self, &prototype)) else { continue };
-            // Nothing may have referred to it any more: then it is gone, if the collector has just swept its memory.
+            // Nothing may have referred to it any more: then it is gone, if the collector has just swept its memory, and another one may have
+            // its number.
             self.forget_gone();
-            if let Some(definition) = self.heap.definition_of(number) {
+            let current = self.prototypes[number as usize].as_ref();
+            let is_there = current.is_some_and(|current| Rc::ptr_eq(current, &prototype));
+            if let Some(definition) = self.heap.definition_of(number).filter(|_| is_there) {
                 changes.insert(definition.code.get(), watched.code.get());
                 self.heap.redefine(definition, watched);
             }

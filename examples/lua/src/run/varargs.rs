@@ -27,6 +27,11 @@ impl VarargForms {
     pub(crate) fn new(parameters: u32) -> VarargForms {
         VarargForms { parameters, was_asked: Cell::new(false), code: RefCell::default() }
     }
+
+    /// Whether some sites may know of a form, which they call in place of the function.
+    pub(crate) fn has_some(&self) -> bool {
+        self.code.borrow().iter().any(Option::is_some)
+    }
 }
 
 impl Vm {

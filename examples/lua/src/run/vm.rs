@@ -391,9 +391,18 @@ impl Vm {
     /// Removes the code of functions that no closure has any more.
     pub(super) fn forget_gone(&mut self) {
         for number in self.heap.take_gone() {
-            if let Some(prototype) = self.prototypes[number as usize].take() {
-                // SAFETY: the collector has kept what runs, and all calls that it may not see by `Frames` have ended.
-                let freed = unsafe { self.engine.free(prototype.function) };
+            if let Some(Prototype { function, varargs, .. }) =
+                self.prototypes[number as usize].take().as_deref()
+            {
+                // Of all others, sites say that what has their address is called by it.
+                let has_forms = varargs.as_ref().is_some_and(VarargForms::has_some);
+                // SAFETY: the collector has kept what runs, and all calls that it may not see by `Frames` have ended. Nothing has the number.
+                let freed = unsafe {
+                    match has_forms {
+                        true => self.engine.free(*function),
+                        false => self.engine.free_with_number(*function),
+                    }
+                };
                 freed.expect("it was defined, and is freed once");
             }
         }
